@@ -64,8 +64,9 @@ int validate_command(const Call& call);
 
 // The seeds that the command line asks for, instead of the experiment's.
 void choose_seeds(experiment::Experiment& experiment, const Options& options);
-// The experiment that the command line names, with its --set and choose_seeds(). Tells which of its values are hardly
-// plausible. Throws UserError, also where a file that this program has written down is damaged, or was changed.
+// The experiment that the command line names, with its --set and choose_seeds(). Prints a remark for each value that is
+// beyond what is plausible on the console's `err`, unless --quiet is given. Throws UserError, also where a file that
+// this program has written down is damaged, or was changed.
 experiment::Experiment named_experiment(const Call& call);
 
 // The experiment's points, --max-points at most, with progress on the console's `err`.

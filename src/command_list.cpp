@@ -61,7 +61,8 @@ std::vector<workloads::Conflict> conflicts_within(const experiment::Machine& mac
 }
 
 // Each other value of the parameter that does not go with the rest of the strategy, and why: "KEY = A, B: reason;
-// instead: ...". Of a range both ends are tried.
+// instead: ...". Of a range both ends are tried. `parameter` is one of the machine's: it is set to each value in turn,
+// and back.
 std::vector<std::string> exclusions(const sim::Parameter& parameter, const experiment::Machine& machine) {
   std::vector<std::pair<std::string, std::string>> values_and_why;
   const std::string chosen = parameter.get();
@@ -82,8 +83,9 @@ std::vector<std::string> exclusions(const sim::Parameter& parameter, const exper
   parameter.set(chosen);
   const bool is_range = parameter.kind != sim::ParameterKind::choice && parameter.kind != sim::ParameterKind::flag;
   std::vector<std::string> texts;
-  for (const auto& [values, why] : values_and_why)
+  for (const auto& [values, why] : values_and_why) {
     texts.push_back(fmt::format("{} = {}{}: {}", parameter.name, values, is_range ? " (for instance)" : "", why));
+  }
   return texts;
 }
 

@@ -18,7 +18,7 @@ const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the
                      "workload.arrivals, .interval, .burst, .window"};
 const StepDoc kPrepare{"prepare",
                        "before the post: the program asks the other end to prepare, prepares its own, is told",
-                       "os.*"};  // and those of a message
+                       "os.*"};  // step_docs() adds those that a message's time is made of
 const StepDoc kRelease{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
 
 }  // namespace

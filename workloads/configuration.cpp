@@ -42,8 +42,8 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
                  const AddConflict& add) {
   const platform::Limit queue = platform::most_posted(machine);
   if (under_way <= queue.most) return;
-  keys.insert(keys.end(), queue.keys.begin(), queue.keys.end());
-  add(std::move(keys), fmt::format("{} transfers under way do not fit in {} of {}", under_way, queue.uses, queue.has),
+  add(queue.keys_behind(std::move(keys)),
+      fmt::format("{} transfers under way do not fit in {} of {}", under_way, queue.uses, queue.has),
       "let fewer be under way at a time (a smaller window), or raise " + queue.named());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a configuration contradict each other: the parts of conflicts(), in workloads/experiment_point.hpp,
-// that kinds of workload share. Each kind has its own check beside its program.
+// Which values of a configuration contradict each other: the parts of conflicts() (workloads/experiment_point.hpp) that
+// kinds of workload share. What is one kind's own is beside its program.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ void check_huge_pages(const TransferConfig& workload, const platform::Machine& m
 // An initiator and a target that are two nodes of the network.
 void check_places(const TransferConfig& workload, const network::ClusterShape& shape, const AddConflict& add);
 
-// Transfers under way at a time, whose number the keys decide, and what the NIC takes of one process.
+// Whether the NIC can hold as many transfers of one process as are under way at a time; `keys` decide how many.
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add);
 
 // The key that names a node, and the keys that decide how many nodes there are.
 std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape);
-// How much there is to simulate of workload.warmup and .iterations transfers of workload.size, as work_of().
+// How much there is to simulate, as work_of(), for workload.warmup and workload.iterations transfers of workload.size.
 double work_of_iterations(const Configuration& configuration);
 // Bytes of the pages that a buffer touches, at the end where they are more.
 std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t size);

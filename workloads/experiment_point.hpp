@@ -40,15 +40,16 @@ struct PolicyDoc {
 };
 std::vector<PolicyDoc> strategy_docs(const Configuration& configuration);
 
-// What a policy is among those that are compared, by its name as kRegistrationParameter has it, also where results are
-// read that another build has left: of a name that this one does not know, a rival that prepares.
+// The parameter (a choice) that says which registration policy a strategy has.
 inline constexpr std::string_view kRegistrationParameter = "strategy.registration";
+// How strategies are compared. The defaults hold for a policy that this build does not know: results may be another's.
 struct RegistrationRole {
-  bool is_bound = false;  // no rival: it asks for what no kernel does
+  bool is_bound = false;  // a bound for the others, and no rival of theirs: it asks for what no kernel does
   bool prepares = true;   // a rival that does something before transfers
 };
+// `name`: a value of kRegistrationParameter.
 RegistrationRole role_of_registration(std::string_view name);
-// Where the parameter is at its default.
+// Of the value that the parameter has where nobody sets it.
 RegistrationRole role_of_default_registration();
 
 struct Metric {

@@ -15,8 +15,7 @@ Ignored ignored_arrivals(const char* reason, const char* instead) {
 }
 
 Ignored ignored_advice() {
-  const char* reason = "only the buffers of the kinds 'write' and 'read' are advised";
-  return {{"workload.madvise_hugepage", reason}, {"workload.advise_late", reason}};
+  return {{"workload.madvise_hugepage", kIsNotAdvised}, {"workload.advise_late", kIsNotAdvised}};
 }
 
 Ignored ignored_clean_transfers() {
@@ -40,7 +39,7 @@ void check_ignored(const TransferConfig& w, const Ignored& ignored, const AddCon
   shown = w;
   for (const IgnoredSetting& each : ignored) {
     const std::string_view key = each.key;
-    // Of an open loop workload.arrivals is what is set; these two belong to it.
+    // In an open loop these two belong to workload.arrivals, which is refused by itself.
     if (w.is_open() && (key == "workload.interval" || key == "workload.burst")) continue;
     const sim::Parameter* parameter = table.find(key);
     if (parameter == nullptr) throw std::logic_error("a kind ignores what is no parameter: " + std::string(key));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of workload does not look at: refused where it is set, since it would be silently without effect, and
-// shown with the results as if it had one. Each kind lists its own; here is what several kinds do not look at.
+// Settings that a kind of workload does not look at. Such a setting is refused: it would silently have no effect, and
+// be shown with the results as if it had one. Each kind has a list of its own, beside its program; entries that several
+// kinds have are made here.
 #pragma once
 
 #include <vector>
@@ -10,9 +11,9 @@
 namespace faultline::workloads {
 
 struct IgnoredSetting {
-  const char* key;  // of the group `workload`
-  const char* reason;
-  const char* instead = nullptr;  // at_default()
+  const char* key;                // a parameter of the group `workload`
+  const char* reason;             // why the kind does not look at it: a clause
+  const char* instead = nullptr;  // what to do instead; null: at_default()
 };
 using Ignored = std::vector<IgnoredSetting>;
 
@@ -20,6 +21,8 @@ inline Ignored operator+(Ignored some, const Ignored& others) {
   some.insert(some.end(), others.begin(), others.end());
   return some;
 }
+
+inline constexpr const char* kIsNotAdvised = "only the buffers of the kinds 'write' and 'read' are advised";
 
 // When transfers arrive, and how long a program thinks.
 Ignored ignored_arrivals(const char* reason = "only transfers between buffers arrive, or wait for a program to think",
@@ -35,7 +38,7 @@ Ignored ignored_flows();
 // Which program runs, and how: of the kind kernel-cost.
 Ignored ignored_programs();
 
-// A conflict for each that is set.
+// Adds a conflict for each setting that is not at its default. Throws std::logic_error when a key is no parameter.
 void check_ignored(const TransferConfig& workload, const Ignored& ignored, const AddConflict& add);
 
 }  // namespace faultline::workloads

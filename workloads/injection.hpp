@@ -62,7 +62,7 @@ class Injection {
     os::Process& process;
     os::VirtualAddress begin;
     std::uint64_t bytes;
-    rdma::Registration& registration;  // whose hooks see what the program itself does to its memory
+    rdma::Registration& registration;  // its memory hooks see what the program itself does to the memory
   };
 
   Injection(const InjectionConfig& config, sim::Seed seed);

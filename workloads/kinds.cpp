@@ -14,7 +14,7 @@
 namespace faultline::workloads {
 namespace {
 
-// `which`: of a class that has several kinds.
+// `which`: the kind, where one class has several.
 template <typename Made, auto... which>
 std::unique_ptr<Benchmark> make(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed) {
   return std::make_unique<Made>(configuration, cluster, seed, which...);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of workload that there are: a folder each beside this file, named in one list (kinds.cpp).
+// The kinds of workload that there are: the values of workload.kind. Each has a folder beside this file (transfers/ and
+// patterns/ have three each) and an entry in one list (kinds.cpp).
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ namespace faultline::workloads {
 struct WorkloadKind {
   const char* name;  // as workload.kind has it
   std::string description;
-  // What contradicts each other where this kind is chosen.
+  // Adds the conflicts that there are only where this kind is chosen.
   void (*check)(const Configuration& configuration, const AddConflict& add);
   // How much there is to simulate, as work_of().
   double (*work)(const Configuration& configuration);
@@ -26,16 +27,17 @@ struct WorkloadKind {
   bool has_two_ends = false;
   // Transfers arrive as workload.arrivals says.
   bool arrives = false;
-  // Several transfers are under way at a time, whatever workload.window says.
+  // Transfers meet others on their way, whatever workload.window says: several nodes send at a time.
   bool meets_others = false;
   // inject.* happens to its buffers.
   bool takes_injections = false;
   // Its absent pages may be of any kind: workload.cold_source_kind and .cold_destination_kind.
   bool puts_pages_away = false;
-  // What it measures, as a message counts it; parameters that decide how long that takes; and whether it transfers
-  // anything, so that those of the NIC decide it, too.
+  // For the message of a run that takes too long: what is counted ("3 of 20 transfers are done"), and the parameters
+  // that decide how long it takes.
   const char* measures = "transfers";
   std::vector<std::string> keys_of_length = {"workload.iterations"};
+  // It transfers something, so that parameters of the NIC decide how long it takes, too.
   bool transfers = true;
   // Metrics that no other kind has: those of Benchmark::own_metrics().
   std::vector<MetricDoc> metrics = {};

@@ -171,7 +171,8 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
     failed.push_back(
         fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left ({}), "
                     "or no memory for their pages",
-                    transfers.failed(), transfers.failed() + transfers.samples().size(), platform::keys_of_failure()));
+                    transfers.failed(), transfers.failed() + transfers.samples().size(),
+                    fmt::join(platform::keys_of_failure(), ", ")));
   }
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));

@@ -14,21 +14,21 @@ struct Quantity {
   const char* unit;
   const char* description;
 };
-// In the order of TimeSeries::look(); what waits in the NICs comes behind these.
-constexpr std::array<Quantity, 6> kOfAny{{
+// In the order of TimeSeries::look(), which has the NICs' queues behind these.
+constexpr std::array<Quantity, 6> kOfAnyNic{{
     {What::rate, "goodput", "MB/s", "bytes of the measured transfers that were completed in the interval, per time"},
     {What::counted, "faults", "1", "faults of the device that processes were told of in the interval"},
     {What::counted, "minor_faults", "1", "page faults that the kernels resolved in the interval"},
-    {What::counted, "major_faults", "1", "of these, read from the disk"},
+    {What::counted, "major_faults", "1", "of minor_faults, those that read from the disk"},
     {What::level, "free_memory", "B", "in frames that nobody has, added over the nodes"},
     {What::level, "pinned_bytes", "B", "pinned, added over the nodes"},
 }};
 
 constexpr auto kAll = [] {
-  std::array<Quantity, kOfAny.size() + platform::kQueues.size()> all{};
-  for (std::size_t i = 0; i < kOfAny.size(); ++i) all[i] = kOfAny[i];
+  std::array<Quantity, kOfAnyNic.size() + platform::kQueues.size()> all{};
+  for (std::size_t i = 0; i < kOfAnyNic.size(); ++i) all[i] = kOfAnyNic[i];
   for (std::size_t i = 0; i < platform::kQueues.size(); ++i) {
-    all[kOfAny.size() + i] = {What::level, platform::kQueues[i].series, "1", platform::kQueues[i].description};
+    all[kOfAnyNic.size() + i] = {What::level, platform::kQueues[i].series, "1", platform::kQueues[i].description};
   }
   return all;
 }();
@@ -49,6 +49,7 @@ TimeSeries::Sample TimeSeries::look() {
   for (; transfers_seen_ < transfers_.samples().size(); ++transfers_seen_) {
     bytes_ += transfers_.samples()[transfers_seen_].bytes;
   }
+  static_assert(kQuantities == kAll.size());
   Sample now{bytes_, cluster_.total("driver.fault_records"), cluster_.total("os.pgfault"),
              cluster_.total("os.pgmajfault")};
   for (unsigned id = 0; id < cluster_.size(); ++id) {
@@ -56,7 +57,7 @@ TimeSeries::Sample TimeSeries::look() {
     now[4] += free_bytes(node);
     now[5] += pinned_bytes(node);
     const auto depths = platform::queue_depths(node);
-    for (std::size_t i = 0; i < depths.size(); ++i) now[kOfAll + i] += depths[i];
+    for (std::size_t i = 0; i < depths.size(); ++i) now[kOfAnyNic.size() + i] += depths[i];
   }
   return now;
 }

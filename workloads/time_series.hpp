@@ -26,8 +26,7 @@ class TimeSeries {
   std::vector<Series> collect() const;
 
  private:
-  static constexpr std::size_t kOfAll = 6;  // quantities, whatever the NIC
-  static constexpr std::size_t kQuantities = kOfAll + platform::kQueues.size();
+  static constexpr std::size_t kQuantities = 6 + platform::kQueues.size();  // six that are there whatever the NIC
   using Sample = std::array<std::uint64_t, kQuantities>;
 
   // What has been counted until now, or is so now.

@@ -19,7 +19,7 @@ namespace faultline::workloads {
 using namespace std::chrono_literals;
 
 struct TransferConfig : ColdConfig, ArrivalConfig {
-  std::size_t kind = 0;  // number in workload_kinds(): workloads/kinds.hpp
+  std::size_t kind = 0;  // a place in workload_kinds() (workloads/kinds.hpp); kind_of() has the entry
   std::uint64_t size = 4096;
   std::uint64_t iterations = 20;
   std::uint64_t warmup = 2;

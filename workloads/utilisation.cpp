@@ -19,20 +19,21 @@ using platform::BusyTime;
 
 namespace {
 
-// Of a run only the ends of its transfers count, and what nothing but transfers keeps busy.
+// By BusyTime::part.
 const sim::BusyPart& part_of(std::size_t number) { return platform::busy_parts()[number]; }
 
 // Of a node at which no transfer begins or ends (PartResult::about).
 constexpr const char* kBystander = "at no end of a transfer";
 
-// A bystander is busy with other things, where it may be.
+// Whether the part may be what limits transfers. A bystander's parts are busy with other things, but for those that
+// only transfers keep busy: its links may carry transfers between other nodes.
 bool counts(const sim::BusyPart& part, bool of_end) { return of_end || part.transfers_only; }
 
 auto place_of(const BusyTime& time) { return std::tuple(time.router, time.part, time.number); }
 
 Metric metric(const sim::BusyPart& part, double percent) { return {part.metric, percent, "%", part.description}; }
 
-// Of each kind of part that is there, by its number, the greatest.
+// The greatest share of each kind of part that is there, in %, by BusyTime::part.
 using Busiest = std::map<std::size_t, double>;
 
 void raise(Busiest& busiest, std::size_t part, double percent) {

@@ -17,7 +17,7 @@ using IsEnd = std::function<bool(network::RouterId)>;
 
 // In % of the time between two calls of platform::busy_times(), `span`: metrics "utilisation_...".
 struct Utilisation {
-  std::vector<Metric> greatest;   // of each kind of part: the busiest at the ends of transfers, and of all links
+  std::vector<Metric> greatest;   // the busiest part of each kind: of all links, else of the ends of transfers
   std::vector<PartResult> nodes;  // the busiest of each node or router; of more than kMostParts, the busiest of these
 };
 inline constexpr std::size_t kMostParts = 64;

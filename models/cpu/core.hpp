@@ -23,7 +23,7 @@ struct Request {
   bool endless = false;             // a spin: it ends at `seen_at`, and `remaining` means nothing
   sim::Time seen_at = sim::kNever;  // when a spin's load sees the awaited value: known once the value is stored
   bool gives_way = false;           // system work that another thread may take the core from (cond_resched)
-  bool keeps_core = false;          // no other thread may, whatever sched.preemption says (preempt_disable)
+  bool keeps_core = false;          // no thread may take the core, whatever sched.preemption says (preempt_disable)
   std::optional<Waker> waker{};     // the interrupt that has woken the thread
   std::coroutine_handle<> waiter{};
 };
@@ -90,11 +90,11 @@ class Core {
   bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
   const FairQueue& fair() const { return *fair_; }
   const Execution* current() const { return current_; }
-  // The address space of the last thread that had one: what the core's TLB may hold entries of.
+  // The address space of the last thread that had one, of which the core's TLB may hold entries. 0: none.
   AddressSpaceId loaded_space() const { return loaded_space_; }
-  // No thread of that space runs, but a kernel thread or none (lazy TLB mode).
+  // A kernel thread has the core, or none has, so that nobody uses the space that is loaded (lazy TLB mode).
   bool is_lazy() const { return current_ == nullptr || current_->address_space() != loaded_space_; }
-  // leave_mm()
+  // Its TLB holds no entries of the space that was loaded: leave_mm().
   void forget_space() { loaded_space_ = 0; }
   // The thread has the core, and the scheduler wants the core for another thread.
   bool is_others_turn(const Execution& thread) const { return current_ == &thread && need_resched_; }

@@ -91,11 +91,12 @@ class Cpu : public sc_core::sc_module {
   // The cores whose TLBs may hold entries of the address space, as far as its kernel knows: those that run one of its
   // threads, and those that have run none of another since (Linux's mm_cpumask).
   CoreSet cores_with(AddressSpaceId space) const;
-  // The address space has gone: its number may be another's.
+  // The address space has gone, and its number may be given to another one: no core has it loaded any more.
   void forget_space(AddressSpaceId space);
-  // Interrupts those of the cores that are not the caller's own; each spends `cost` in its handler, and the caller, in
-  // the kernel, has its core until the last of them has (smp_call_function_many()). `skips_lazy`: those that have the
-  // space loaded and do not use it are left out; otherwise they forget it.
+  // Interrupts each of the cores but the caller's own (smp_call_function_many()), which takes the caller
+  // cpu.ipi_send a core. Each interrupted core spends cpu.irq_to_handler and `cost`, at the stated clock. The caller
+  // spins in the kernel and is not pre-empted until the last core is done. Of cores that have an address space loaded
+  // and do not use it (lazy) `skips_lazy` interrupts none; otherwise they are interrupted, and forget that space.
   sim::Task<void> call_cores(Execution& caller, CoreSet cores, sim::Time cost, bool skips_lazy);
 
   // Zeroing and copying: the core moves the bytes at its own rate, or slower when DDR is busy; DDR sees
@@ -122,7 +123,9 @@ class Cpu : public sc_core::sc_module {
 
   Execution& add_execution(std::string name, unsigned core, bool thread, bool bound);
   sim::Time drawn(Execution& execution, sim::Time mean) const;
+  // In which the core takes the interrupts of other cores.
   Execution& call_context(unsigned core);
+  // The interrupted core's side of call_cores(): the last one to answer ends the caller's `wait`.
   sim::Task<void> answer(unsigned core, sim::Time cost, std::size_t& awaited, Request& wait);
   Core& core_of(const Execution& execution) const { return *cores_[execution.core_]; }
   Balancer& balancer() { return *balancer_; }
@@ -146,7 +149,7 @@ class Cpu : public sc_core::sc_module {
   std::unique_ptr<Balancer> balancer_;
   Execution* irq_context_;
   Execution* softirq_context_;
-  std::vector<Execution*> call_contexts_;  // of each core that has been called, by number; null: of the others
+  std::vector<Execution*> call_contexts_;  // by core; null: it has not been called yet
   unsigned next_core_;
   sim::Semaphore tasklet_turn_;
   sim::TaskGroup watchers_;

@@ -33,11 +33,13 @@ struct Waker {
   Waking how = Waking::plain;
 };
 
-// A process's memory as a core has it loaded; 0: none. Kernel threads have none of their own.
+// Names the memory of one process, whose table a core walks while it has the address space loaded. 0: none, as of
+// kernel threads, which run with whatever their core has loaded.
 using AddressSpaceId = std::uint32_t;
-// Of no process of the memory manager: programs that only use their core.
+// For programs that only use their core: an address space that the memory manager does not know.
 inline constexpr AddressSpaceId kUnmanagedSpace = UINT32_MAX;
 
+// Of a node. A set of cores has a bit for each.
 inline constexpr unsigned kMostCores = 256;
 using CoreSet = std::bitset<kMostCores>;
 
@@ -69,9 +71,9 @@ class Execution {
   // The core that it runs on, or ran on last.
   unsigned core() const { return core_; }
   bool bound() const { return bound_; }
-  // Whose memory the thread uses. A kernel thread leaves loaded what its core has.
+  // Whose memory the thread uses; 0: a kernel thread, which leaves its core's address space loaded.
   AddressSpaceId address_space() const { return address_space_; }
-  // From the next time on that it gets a core; to be called by who makes the thread.
+  // Says whose memory the thread uses. Takes effect when the thread next gets a core: call it before its first work.
   Execution& use(AddressSpaceId space) {
     address_space_ = space;
     return *this;

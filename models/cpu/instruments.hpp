@@ -17,7 +17,9 @@ inline constexpr sim::CounterMetric kMetrics[] = {
 
 inline constexpr sim::BusyPart kCoreBusy{
     .metric = "utilisation_core",
-    .description = "share of it for which an application core did anything but spin: the busiest core",
+    .description =
+        "share of the measured time for which an application core did anything but spin: the busiest core of the nodes "
+        "at which transfers begin or end",
     .called = "the busiest core",
     .software = true};
 

@@ -48,7 +48,7 @@ std::uint64_t nodes_of(const ClusterShape& s) {
   return nodes;
 }
 
-// As messages call it.
+// As messages to the user call such a network: "a NOUN has no dimensions".
 std::string_view noun_of(TopologyKind kind) {
   switch (kind) {
     case TopologyKind::qfdb_torus: return "torus of QFDBs";

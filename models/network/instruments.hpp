@@ -16,12 +16,12 @@ inline constexpr sim::BusyPart kLinkBusy{
     .description = "share of the measured time for which a link, in one direction, carried cells: the busiest",
     .called = "the busiest outgoing link",
     .transfers_only = true};
-// A router's datapath into its node.
+// The datapath of a node's router into the node.
 inline constexpr sim::BusyPart kInterfaceBusy{
     .metric = "utilisation_ni",
     .description =
-        "share of it for which the network interface took cells from the network: the busiest node's, here and in the "
-        "next metrics of those at which transfers begin or end",
+        "share of the measured time for which the network interface took cells from the network: that of the busiest "
+        "node at which transfers begin or end",
     .called = "the network interface"};
 
 }  // namespace faultline::network

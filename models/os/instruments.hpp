@@ -8,7 +8,7 @@ namespace faultline::os {
 
 inline constexpr sim::CounterMetric kMetrics[] = {
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
-    {"os.pgmajfault", "major_faults", "1", 1, "of these, read from the disk, whoever met them (Linux: pgmajfault)"},
+    {"os.pgmajfault", "major_faults", "1", 1, "of minor_faults, those that read from the disk (Linux: pgmajfault)"},
     {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
     {"os.pswpout", "swapped_out", "1", 1, "pages written to the swap device (Linux: pswpout)"},
     {"os.pgpgin", "file_read", "KiB", 1, "read from files on the disk (Linux: pgpgin)"},

@@ -180,8 +180,8 @@ void declare_flushes(OsConfig& c, ParameterTable& table) {
        "that may hold it, as Linux does on x86",
        "Armv8-A: TLBI to the inner shareable domain; Linux arch/x86/mm/tlb.c", Standing::published});
   table.add_time("cpu_tlbi", c.cpu_tlbi, sim::kAnyTimePerPage,
-                 {"one TLB invalidation, of a page or of a whole address space; a broadcast one is issued here, and "
-                  "waited for by os.cpu_dsb",
+                 {"one TLB invalidation, of a page or of a whole address space; of a broadcast one the issuing alone: "
+                  "os.cpu_dsb is the wait",
                   "assumed: an instruction that leaves the core",
                   Standing::assumed,
                   {"15 ns", "100 ns"}});
@@ -193,7 +193,7 @@ void declare_flushes(OsConfig& c, ParameterTable& table) {
   table.add_count(
       "tlbi_page_limit", c.tlbi_page_limit, {0u, 1U << 28},
       {"from this many invalidations for one flush on CPUs and SMMU invalidate the whole address space at "
-       "once; 0: as os.kernel does, 1025 up to 4.19, 512 since; by interrupt 34",
+       "once; 0: as os.kernel does, 1025 up to 4.19, 512 since; with os.tlb_shootdown = interrupt 34",
        "Linux arm64, MAX_TLB_RANGE and MAX_TLBI_OPS; x86, tlb_single_page_flush_ceiling; the SMMU's driver is "
        "assumed to do the same",
        Standing::derived});
@@ -305,7 +305,7 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
                   "assumed; 5 to 10 us on x86",
                   Standing::assumed,
                   {"5 us", "40 us"}});
-  // As far as Linux goes.
+  // Linux's readahead in a VMA goes no further (SWAP_RA_ORDER_CEILING).
   table.add_count("page_cluster", c.page_cluster, {0u, 5u},
                   {"two to this power is the most pages that one swap-in reads (vm.page-cluster)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
@@ -317,7 +317,7 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
                   "assumed: the reverse mapping, a slot, a bio",
                   Standing::assumed,
                   {"5 us", "18 us"}});
-  // Linux's own range.
+  // The range that Linux accepts.
   table.add_count("watermark_scale_factor", c.watermark_scale_factor, {1u, 1000u},
                   {"distance of the watermarks from each other, in 1/10000 of the memory (vm.watermark_scale_factor)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
@@ -338,7 +338,7 @@ void declare_files(OsConfig& c, ParameterTable& table) {
   table.add_bytes("read_ahead_bytes", c.read_ahead_bytes, {0, kGiB},
                   {"most that the kernel reads ahead of a program in a file (read_ahead_kb)",
                    "Linux mm/readahead.c, VM_READAHEAD_PAGES", Standing::published});
-  // Within one page table.
+  // One page at least, and no more than one page table maps.
   table.add_bytes("fault_around_bytes", c.fault_around_bytes, {kPage, kHugePage},
                   {"aligned part of a mapped file of which a read fault maps what is in memory (fault_around_bytes), "
                    "rounded down to a power of two; 4 KiB: the faulting page only",

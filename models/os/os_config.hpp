@@ -17,7 +17,7 @@ using cpu::KernelVersion;
 enum class ThpMode : std::uint8_t { always, madvise, never };  // transparent_hugepage/enabled
 // transparent_hugepage/defrag: what a fault does that finds no huge frame free.
 enum class ThpDefrag : std::uint8_t { always, defer, defer_madvise, madvise, never };
-// How a core makes the others forget translations.
+// How a core makes the others forget translations: by TLB invalidations that all cores obey, or by interrupting them.
 enum class TlbShootdown : std::uint8_t { broadcast, interrupt };
 enum class VaBits : std::uint8_t { bits39 = 39, bits48 = 48 };
 

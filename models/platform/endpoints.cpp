@@ -18,10 +18,11 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                              name, node.endpoints++, end);
 }
 
-std::string Limit::named() const {
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : " and ") + key;
-  return text;
+std::string Limit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }
+
+std::vector<std::string> Limit::keys_behind(std::vector<std::string> others) const {
+  others.insert(others.end(), keys.begin(), keys.end());
+  return others;
 }
 
 Limit most_endpoints(const Machine& machine) {

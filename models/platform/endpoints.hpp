@@ -18,21 +18,23 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                               const rdma::ProgramMemory& memory, const std::string& name,
                                               rdma::End end);
 
-// How much a node's NIC can do at a time, and what decides that.
+// How much a node's NIC can do at a time, and what decides that, as messages to the user say it.
 struct Limit {
   unsigned most;
-  std::vector<std::string> keys;  // parameters
-  std::string uses;               // "a channel and a context bank"
-  std::string has;                // how many of these there are: "16 and 16"
+  std::vector<std::string> keys;  // the parameters that decide it
+  std::string uses;               // what each takes, or all of them share: "a channel and a context bank"
+  std::string has;                // how many of these a node has: "16 and 16"
 
-  // The parameters, as text.
+  // The parameters as text: "exanest.channels and smmu.context_banks".
   std::string named() const;
+  // For a conflict: other keys, and the parameters behind them.
+  std::vector<std::string> keys_behind(std::vector<std::string> others) const;
 };
-// Processes on one node.
+// Processes on one node that have opened the NIC.
 Limit most_endpoints(const Machine& machine);
-// Transfers of a process that are posted and have not ended.
+// Transfers that one process has posted and that have not ended.
 Limit most_posted(const Machine& machine);
-// Small messages that may wait for a program.
+// Small messages that may wait for one program: a further one is lost.
 unsigned most_waiting_messages();
 
 }  // namespace faultline::platform

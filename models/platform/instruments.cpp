@@ -14,11 +14,12 @@
 namespace faultline::platform {
 namespace {
 
-// In the order of kBusyParts.
+// The numbers of kBusyParts, in its order.
 enum Part : std::size_t { link, network_interface, axi_reads, axi_writes, ddr, core, firmware, fault_thread };
 constexpr std::array kBusyParts{
     network::kLinkBusy, network::kInterfaceBusy, soc::kAxiReadsBusy,     soc::kAxiWritesBusy,
     soc::kDdrBusy,      cpu::kCoreBusy,          exanest::kFirmwareBusy, exanest::kFaultThreadBusy};
+static_assert(kBusyParts.size() == fault_thread + 1);
 
 void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
   for (unsigned port = network::kLocalPort + 1; port < router.ports(); ++port) {
@@ -94,6 +95,6 @@ std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster) {
 }
 
 std::vector<std::string> keys_of_delay() { return {exanest::kKeysOfDelay.begin(), exanest::kKeysOfDelay.end()}; }
-std::string keys_of_failure() { return exanest::kKeysOfFailure; }
+std::vector<std::string> keys_of_failure() { return {exanest::kKeysOfFailure.begin(), exanest::kKeysOfFailure.end()}; }
 
 }  // namespace faultline::platform

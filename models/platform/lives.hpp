@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps a transfer can meet, by the NIC that it is for, and which tracks a node has.
+// The lists of all NICs and rooms: which steps a transfer can meet, by the NIC that carries it, and which kinds of
+// tracks a node can have.
 #pragma once
 
 #include <array>
@@ -12,10 +13,11 @@
 
 namespace faultline::platform {
 
-// What each NIC that nodes can have tells of transfers. Another one is added here.
+// What each NIC that nodes can have tells of transfers. A new NIC is added here.
 inline constexpr std::array kLives{exanest::kTransferLife};
 
-// Of all rooms. A new track is added here, so that the compiler sees that no other one is equal to it.
+// The kinds of tracks of all rooms. A new kind is added here, so that the compiler sees that no other one is equal to
+// it.
 inline constexpr auto kTracks = std::to_array<sim::TrackKind>(
     {cpu::track::kCore, cpu::track::kR5, cpu::track::kInterrupt, exanest::track::kChannel, exanest::track::kServedReads,
      exanest::track::kSendUnit, exanest::track::kSendQueue, exanest::track::kSendBlocks, exanest::track::kReceiveQueue,

@@ -86,7 +86,9 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
       machine.smmu_driver.tlb_maintenance == mmu500::TlbMaintenance::dvm) {
     add({"smmu_driver.tlb_maintenance", "os.tlb_shootdown"},
         "cores that interrupt each other broadcast nothing that the SMMU could hear",
-        "let the driver write (smmu_driver.tlb_maintenance = mmio), or cores broadcast");
+        "let the driver write registers (smmu_driver.tlb_maintenance = mmio), or let cores broadcast (os.tlb_shootdown "
+        "= "
+        "broadcast)");
   }
   const auto need_power_of_two = [&](const char* key, std::uint64_t bytes) {
     if (std::has_single_bit(bytes)) return;

@@ -37,7 +37,8 @@ class Node : public sc_core::sc_module {
   sim::NodeId id() const { return context.node; }
   // What the NIC and its software tell of transfers.
   static const sim::TransferLife& life() { return exanest::kTransferLife; }
-  // Throws std::logic_error when the kernel's books do not agree. `changing`: the cluster is not at rest.
+  // Throws std::logic_error when the books of the kernel, or of the fault service, do not agree. `changing`: the
+  // cluster is not at rest.
   void audit(bool changing) {
     vm.audit(changing);
     faults.audit();
@@ -65,7 +66,7 @@ class Node : public sc_core::sc_module {
   mmu500::SmmuDriver smmu_driver;
   exanest::FaultLog fault_log;
   exanest::FaultService faults;
-  unsigned endpoints = 0;  // programs that have opened the NIC
+  unsigned endpoints = 0;  // how many programs have opened the NIC
 };
 
 }  // namespace faultline::platform

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transfers that a program can post.
+// The kinds of transfer that a program can post: RDMA writes and RDMA reads.
 #pragma once
 
 namespace faultline::rdma {

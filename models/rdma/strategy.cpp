@@ -41,12 +41,12 @@ void Strategy::declare(sim::ParameterTable& table) {
 
 namespace {
 
-// What an access of the device meets that finds no usable entry in the table that the device walks.
+// What a strategy makes of faults: accesses of the device that find no usable entry in the table that the device walks.
 enum class Faults {
-  usual,   // they are how pages come to the device
+  usual,   // pages come to the device by faults
   rare,    // pages are held, but the kernel may change an entry for a while, or make it old (docs/fault-matrix.md)
-  never,   // a run in which one comes ends
-  ending,  // each ends its transfer: the table is filled by registrations alone
+  never,   // pages are always present; a fault ends the whole run with an error
+  ending,  // a fault ends its transfer with an error: only registrations fill the table
 };
 
 Faults faults_of(const Strategy& s) {
@@ -89,6 +89,7 @@ PolicyChoice end_of_fault(const Strategy& s, End end) {
 
 std::string pages_text(std::uint64_t pages) { return pages == 1 ? "1 page" : fmt::format("{} pages", pages); }
 
+// The choice of strategy.resolve, and what the fault thread calls.
 std::pair<std::string, std::string> name_and_call(const Strategy& s) {
   const bool mirrored = s.translate == Translate::mirrored;
   switch (s.resolve) {
@@ -119,6 +120,8 @@ PolicyChoice resolution(const Strategy& s) {
   return {key, name, meaning, is_ahead ? "pages that no access has asked for" : ""};
 }
 
+// Those of the registration that is chosen, with their values. A table refers to what it declares, so a copy of the
+// strategy is declared.
 void add_own_parameters(const Strategy& s, std::vector<PolicyChoice>& made) {
   Strategy copy = s;
   sim::ParameterTable table;
@@ -138,8 +141,8 @@ std::string joined_by_or(const std::vector<std::string>& names) {
   return text;
 }
 
-// What a private table can be filled by.
-std::string fill_private_tables(const RegistrationChoice& registration) {
+// What to do instead where the registration cannot fill a private table: it names each one that can.
+std::string instead_of_unfilled_table(const RegistrationChoice& registration) {
   std::vector<std::string> pinning, locking;
   for (const auto& policy : registration.all()) {
     const Abilities abilities = policy->abilities();
@@ -147,8 +150,9 @@ std::string fill_private_tables(const RegistrationChoice& registration) {
     (abilities.pins ? pinning : locking).emplace_back(policy->name());
   }
   std::string text = "set strategy.registration to " + joined_by_or(pinning);
-  if (!locking.empty())
+  if (!locking.empty()) {
     text += fmt::format(", or to {} if locked pages are believed to keep their frames", joined_by_or(locking));
+  }
   return text + "; or set strategy.translate to shared or mirrored";
 }
 
@@ -171,7 +175,7 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
   if (s.maps_only_registered() && !s.registration->abilities().fills_private_table()) {
     found.push_back({{"strategy.translate", "strategy.registration"},
                      "a private table is filled with the frames of pages that the registration has pinned or locked",
-                     fill_private_tables(s.registration)});
+                     instead_of_unfilled_table(s.registration)});
   }
   for (sim::Conflict& conflict : s.registration->conflicts(s)) found.push_back(std::move(conflict));
   return found;

@@ -271,15 +271,17 @@ std::string ParameterTable::nearest(std::string_view name) const {
   return nearest_name(name, names);
 }
 
-// What add_...() has written into `allowed`, taken apart.
+// Takes apart what add_...() has written into `allowed`: "a, b, c" of a choice, "low to high" of a range.
 std::vector<std::string> samples(const Parameter& parameter) {
   if (parameter.kind == ParameterKind::text) return {};
   if (parameter.kind == ParameterKind::flag) return {"true", "false"};
   const std::string_view between = parameter.kind == ParameterKind::choice ? ", " : " to ";
   std::vector<std::string> values;
   std::string_view left = parameter.allowed;
-  for (std::size_t at = 0; (at = left.find(between)) != std::string_view::npos; left.remove_prefix(at + between.size()))
+  for (std::size_t at = 0; (at = left.find(between)) != std::string_view::npos;) {
     values.emplace_back(left.substr(0, at));
+    left.remove_prefix(at + between.size());
+  }
   values.emplace_back(left);
   return values;
 }

@@ -39,12 +39,12 @@ class Described {
   constexpr Described(const Info& info) : info_(&info) {}
   Described(const Info&&) = delete;
   constexpr const Info* operator->() const { return info_; }
-  // Mostly it is the very same description, which is one comparison.
+  // The addresses are compared first, because most equal ones refer to the very same description.
   constexpr bool operator==(const Described& other) const {
     if (info_ == other.info_) return true;
     return info_ != nullptr && other.info_ != nullptr && info_->identity() == other.info_->identity();
   }
-  // Not a copy of it: for short cuts alone.
+  // Whether both refer to the very same description. For short cuts alone: of a copy it is false, though equal.
   constexpr bool has_same_address(const Described& other) const { return info_ == other.info_; }
 
  private:
@@ -99,7 +99,7 @@ struct StepInfo {
 };
 using Step = Described<StepInfo>;
 
-// Whether no two of a list are equal; to be asserted of each list of steps or tracks.
+// Whether no two of a list are equal. Each list of steps or of tracks asserts it at compile time.
 template <typename List>
 constexpr bool all_differ(const List& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -114,7 +114,8 @@ constexpr bool all_differ(const List& list) {
 struct TransferLife {
   std::string_view part;        // what the NIC calls a part of a transfer: "block"
   std::span<const Step> steps;  // all of them, in the order in which a transfer meets them; a message's in one piece
-  std::string_view message_parameters = "";  // that the time of a message between programs is made of
+  // The parameters of which the time of a message between programs is made: "exanest_library.message_*".
+  std::string_view message_parameters = "";
 
   // Throws std::logic_error when the list lacks the step.
   std::size_t position(Step step) const;

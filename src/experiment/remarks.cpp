@@ -12,21 +12,22 @@
 namespace faultline::experiment {
 namespace {
 
-// What one place sets a parameter to.
+// The values beyond what is plausible that one place sets a parameter to.
 struct Beyond {
   std::string set_by;
-  std::vector<std::string> values;
+  std::vector<std::string> values;  // each once
 };
 
+// Collects such values of all parameters, and writes the lines.
 class Remarks {
  public:
   explicit Remarks(const Simulator& simulator) : machine_(simulator.machine()), found_(parameters().size()) {}
 
-  // But for what `decided` says that other settings decide.
-  template <typename Decided>
-  void look_at(const Settings& settings, const Decided& decided) {
+  // Of several settings of a key the one that decides it. Keys are left out for which decided_elsewhere(key) is true.
+  template <typename Predicate>
+  void look_at(const Settings& settings, const Predicate& decided_elsewhere) {
     for (const Setting& setting : settings) {
-      if (&setting == deciding(settings, setting.key) && !decided(setting.key)) look_at(setting);
+      if (&setting == deciding(settings, setting.key) && !decided_elsewhere(setting.key)) look_at(setting);
     }
   }
   void look_at(const Setting& setting) {
@@ -64,13 +65,13 @@ class Remarks {
   }
 
   std::unique_ptr<Machine> machine_;
-  std::vector<std::vector<Beyond>> found_;  // by parameter, in the order in which they are set
+  std::vector<std::vector<Beyond>> found_;  // by number of the parameter; of each, places in the order of look_at()
 };
 
 }  // namespace
 
 std::vector<std::string> implausible_values(const Experiment& experiment, const Simulator& simulator) {
-  // What stands further down wins.
+  // Who has the last word on a key, from the last to the first: --set, axes, the strategy, the experiment.
   const auto by_axes_or_overrides = [&](const std::string& key) {
     return deciding(experiment.overrides, key) != nullptr ||
            std::ranges::find(experiment.axes, key, &Axis::key) != experiment.axes.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an experiment asks for that is legal, and that its machine would hardly have.
+// Remarks on an experiment's values that are legal, but beyond what its machine is likely to have.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace faultline::experiment {
 
-// A line for each parameter that the experiment, a strategy, an axis or --set gives values beyond its plausible range,
-// and for each place that does: which values, where they are set, the range and its source. Values that no point has,
-// because others are set above them, are left out. What the platform sets is not looked at: another machine
-// has other numbers, and says where they are from. The experiment's values have been checked.
+// A line for each parameter and each place (the experiment, a strategy, an axis, --set) that gives it values beyond its
+// plausible range: which values, where they are set, the range and its source. Values that no point has, because
+// another place has the last word, are left out. What the platform sets is not looked at: another machine has other
+// numbers, and its file says where they are from. The experiment's values must have been checked.
 std::vector<std::string> implausible_values(const Experiment& experiment, const Simulator& simulator);
 
 }  // namespace faultline::experiment

@@ -18,7 +18,7 @@ enum class Better { less, more };
 // Nothing of a metric that is neither: a count of faults says what happened, and not how good that is.
 std::optional<Better> better_of(const std::string& metric);
 
-// What a point's strategy is among those that are compared.
+// Whether a point's strategy is a bound or a rival, by its registration policy.
 workloads::RegistrationRole role_of(const experiment::Point& point);
 
 struct Value {

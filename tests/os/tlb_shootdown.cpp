@@ -53,9 +53,10 @@ struct Shootdown {
   }
 
   Time irq_time(unsigned core) const { return b.cpu.charged(core, Work::irq); }
+  // What the core that flushes pays for its own TLB, and what an interrupted core pays.
   Time own(std::int64_t operations) const { return operations * b.config.cpu_tlbi; }
   Time handler(std::int64_t operations) const { return b.cpu_config.irq_to_handler + own(operations); }
-  // Flushing the own TLB, and so many other cores at once.
+  // What the core that flushes waits for: its own TLB, and `others` cores at once.
   Time shootdown(std::int64_t others, std::int64_t operations) const {
     return own(operations) + others * b.cpu_config.ipi_send + handler(operations) + b.cpu_config.poll_latency;
   }
@@ -202,7 +203,7 @@ TEST_CASE("6.12: reclaim interrupts once for the pages that it unmaps together")
   page_out(KernelVersion::linux_6_12);
 }
 
-TEST_CASE("devices are told as ever") {
+TEST_CASE("devices are told of a flush whatever cores do") {
   Shootdown s;
   Listener listener(s.b, 0ns);
   CHECK(s.unmap(3) == s.own(3));
@@ -210,7 +211,7 @@ TEST_CASE("devices are told as ever") {
   CHECK(listener.flushes[0].operations() == 3);
 }
 
-TEST_CASE("the number of a process that has gone is another's") {
+TEST_CASE("no core has a new process loaded that has the number of one that has gone") {
   Shootdown s(by_interrupt(KernelVersion::linux_4_9));
   const auto child = s.b.run(s.b.vm.fork(s.b.thread, *s.b.process)).value;
   REQUIRE(child.ok());

@@ -70,7 +70,7 @@ std::string counted(platform::Cluster& cluster, const workloads::Configuration& 
     lines += fmt::format("{} ps  {} = {}\n", cluster.loop.now().count(), name, value);
   }
   for (const platform::BusyTime& part : now.busy) {
-    lines += fmt::format("{} ps  router {}, resource {}, number {} busy for {} ps\n", cluster.loop.now().count(),
+    lines += fmt::format("{} ps  router {}, part {}, number {} busy for {} ps\n", cluster.loop.now().count(),
                          part.router, part.part, part.number, part.busy.count());
   }
   return lines;

@@ -58,7 +58,7 @@ struct CacheBench : OsBench {
     const VirtualAddress again = map(kPagesEach * kPage, aligned());
     REQUIRE(again == addresses[which]);
   }
-  // Whether the device finds the program's own frames at all pages of a buffer that is acquired.
+  // Whether the device finds the program's own frames at all pages of the buffer, which must be acquired.
   bool is_right(Buffer which) const {
     for (VirtualAddress va = which.address; va < which.pages().end; va += kPage) {
       const auto physical = table->table().translate(va);

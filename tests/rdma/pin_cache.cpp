@@ -130,7 +130,7 @@ void step(CacheBench& b, Model& model) {
 
 }  // namespace
 
-TEST_CASE("a cache of pins is the list that it is said to be", "[property]") {
+TEST_CASE("a pin-down cache is the list that it is said to be", "[property]") {
   CacheBench b("notifier");
   Model model(/*later=*/false);
   set_number_of_cases(200, 100, 3);

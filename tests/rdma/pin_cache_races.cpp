@@ -10,7 +10,7 @@ using namespace faultline::test;
 
 namespace {
 
-constexpr std::uint64_t kMany = 64;  // pages, to unpin which takes longer than to begin a pin
+constexpr std::uint64_t kMany = 64;  // pages: to unpin them takes longer than to begin a pin
 
 // A buffer of many pages that a region covers, and nobody uses.
 Buffer known_buffer(CacheBench& b) {
@@ -42,10 +42,10 @@ void drop_and_acquire(Time later) {
 
 }  // namespace
 
-// Which part of the change the pin meets (the call itself takes 500 ns before it):
-// the unpinning, the invalidations, the end.
-TEST_CASE("a pin 1 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(1us); }
+// The change begins 500 ns after the call. The pin comes while the cache unpins the region, while TLBs forget the
+// pages, or later.
 TEST_CASE("a pin 600 ns after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(600ns); }
+TEST_CASE("a pin 1 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(1us); }
 TEST_CASE("a pin 2 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(2us); }
 TEST_CASE("a pin 8 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(8us); }
 TEST_CASE("a pin 20 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(20us); }
@@ -76,8 +76,8 @@ void overtake(Time later) {
 
 }  // namespace
 
-TEST_CASE("a pin that its memory's end overtakes early is made again") { overtake(30us); }
-TEST_CASE("a pin that its memory's end overtakes late is made again") { overtake(120us); }
+TEST_CASE("a pin is made again when MADV_DONTNEED of its pages overtakes it early") { overtake(30us); }
+TEST_CASE("a pin is made again when MADV_DONTNEED of its pages overtakes it late") { overtake(120us); }
 
 TEST_CASE("two threads that want the same buffer pin it once") {
   CacheBench b("notifier");
@@ -192,7 +192,7 @@ TEST_CASE("what a hook has seen is unpinned with the next miss, on its time") {
   CHECK(b.vm.pinned_bytes() == 4 * kPage);
 }
 
-TEST_CASE("hooks tell a cache that the kernel tells nothing") {
+TEST_CASE("a cache that the kernel tells of changes does not listen to hooks") {
   CacheBench b("notifier");
   CHECK(b.acquire(b.buffer(0)) == Error::none);
   CHECK(b.release(b.buffer(0)) == Error::none);
@@ -222,7 +222,7 @@ TEST_CASE("migration leaves what a transfer uses, and takes what none does") {
   CHECK(b.counted("pin_cache.invalidations") == 1);
 }
 
-TEST_CASE("set-up that takes no time makes a region unknown, and its pins go with the next miss") {
+TEST_CASE("memory that is discarded in no time (set-up) is no longer found, and unpinned with the next miss") {
   CacheBench b("notifier");
   const Buffer buffer = b.buffer(0);
   CHECK(b.acquire(buffer) == Error::none);

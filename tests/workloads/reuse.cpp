@@ -109,8 +109,7 @@ TEST_CASE("reuse: no stale access, whoever tells the cache, but where hooks miss
 TEST_CASE("reuse: what does not fit together is refused with its reason") {
   CHECK(reason_against(preset("pin-cache") + reuse(1) + Settings{{"strategy.pin_cache.hook_coverage", 0.5}}) ==
         "strategy.pin_cache.hook_coverage: an MMU notifier misses nothing; set strategy.pin_cache.emptied_by to hooks, "
-        "or "
-        "leave hook_coverage at 1");
+        "or leave strategy.pin_cache.hook_coverage at 1");
   CHECK(reason_against(reuse(1) + Settings{{"workload.window", 2}}).starts_with("workload.window: "));
   CHECK(reason_against(reuse(1) + Settings{{"workload.cold", "both"}}).starts_with("workload.cold: "));
   CHECK(reason_against(reuse(1) + Settings{{"workload.target", 0}}).starts_with("workload.target: "));

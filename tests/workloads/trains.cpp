@@ -65,7 +65,7 @@ void every_eleventh_strategy(std::size_t first) {
 
 }  // namespace
 
-// Each shipped strategy is in one of these, which run beside one another.
+// Each shipped strategy is in one of these cases. There are eleven so that they run beside one another.
 TEST_CASE("trains keep times: strategies 0, 11 ...") { every_eleventh_strategy(0); }
 TEST_CASE("trains keep times: strategies 1, 12 ...") { every_eleventh_strategy(1); }
 TEST_CASE("trains keep times: strategies 2, 13 ...") { every_eleventh_strategy(2); }

@@ -30,7 +30,8 @@ Settings wide(const char* pl_clock) {
                                        {"exanest.receive_buffer", 4096}};
 }
 
-// Payload per second of the network interface, which moves a beat a clock, too: 256 B of each cell's 288 B.
+// Payload that the network interface moves, in B/s, at `clock` Hz: it moves a beat of 128 B a clock, too, and 256 B of
+// each cell's 288 B are payload.
 double interface_rate(double clock) { return 128 * clock * 256 / (256 + 32); }
 
 }  // namespace

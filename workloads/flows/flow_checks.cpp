@@ -24,10 +24,8 @@ void check_shares(const std::vector<Share>& nodes, const Configuration& configur
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const auto [processes, bytes] = nodes[node];
     if (processes > limit.most) {
-      std::vector<std::string> keys{"workload.flows"};
-      keys.insert(keys.end(), limit.keys.begin(), limit.keys.end());
-      add(std::move(keys),
-          fmt::format("node {} has {} flows, each of which needs {}, and has {}", node, processes, limit.uses,
+      add(limit.keys_behind({"workload.flows"}),
+          fmt::format("node {} has {} flows, each of which needs {}, of which it has {}", node, processes, limit.uses,
                       limit.has),
           "spread the flows over more nodes, or raise " + limit.named());
     }

@@ -53,7 +53,7 @@ Ignored ignored_by_program() {
                  {"workload.destination_offset", "a program has no destination"},
                  {"workload.cold", "a program's pages are as it uses them"}} +
          ignored_arrivals() +
-         Ignored{{"workload.advise_late", "only the buffers of the kinds 'write' and 'read' are advised"},
+         Ignored{{"workload.advise_late", kIsNotAdvised},
                  {"workload.memory", "a program says itself what it maps"},
                  {"workload.memory_limit", "a program is in no memory cgroup"},
                  {"workload.oom_protected", "a program is not protected from the OOM killer"},

@@ -33,9 +33,8 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
   }
   const platform::Limit processes = platform::most_endpoints(machine);
   if (processes.most < 2) {
-    std::vector<std::string> keys{"workload.kind"};
-    keys.insert(keys.end(), processes.keys.begin(), processes.keys.end());
-    add(std::move(keys), "a pattern needs two processes on each node, each with " + processes.uses,
+    add(processes.keys_behind({"workload.kind"}),
+        "a pattern needs two processes on each node, each with " + processes.uses,
         fmt::format("raise {} to 2 or more", processes.named()));
   }
   check_queue(w.window, {"workload.window"}, machine, add);

@@ -200,7 +200,7 @@ Ignored ignored_by_messages() {
                  {"workload.cold", "messages have no buffers that could be cold"}} +
          ignored_arrivals() +
          Ignored{{"workload.madvise_hugepage", no_buffers},
-                 {"workload.advise_late", "only the buffers of the kinds 'write' and 'read' are advised"},
+                 {"workload.advise_late", kIsNotAdvised},
                  {"workload.clean_window", "messages have no neighbours"}} +
          ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_programs();
 }

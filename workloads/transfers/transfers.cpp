@@ -248,12 +248,12 @@ Task<void> Transfers::late_faults_end() {
   const sim::Time patience = 100us;
   for (const unsigned id : {config_.initiator, config_.target}) {
     platform::Node& node = cluster_.node(id);
-    // Records that were lost are never handled.
-    for (std::uint64_t before = UINT64_MAX;;) {
-      const auto [recorded, handled] = platform::fault_progress(node);
-      if (before == handled || handled >= recorded) break;
-      before = handled;
+    platform::FaultProgress faults = platform::fault_progress(node);
+    // A record that was lost is never handled: the wait is over, too, when nothing was handled for so long.
+    for (std::uint64_t before = UINT64_MAX; before != faults.handled && faults.handled < faults.recorded;) {
+      before = faults.handled;
       co_await node.context.loop.delay(patience);
+      faults = platform::fault_progress(node);
     }
   }
 }

@@ -6,7 +6,8 @@
 namespace faultline::exanest {
 namespace {
 
-// That have left a mailbox and reached none. At least: those that were refused before they left count against them.
+// Messages that have left a node and reached no mailbox. A lower bound: messages that were refused before they left are
+// subtracted, too.
 std::int64_t lost_messages(const CounterValue& total) {
   std::uint64_t lost = total("dma.messages_sent");
   for (const char* arrived : {"dma.messages_received", "dma.messages_dropped", "dma.firmware_messages",

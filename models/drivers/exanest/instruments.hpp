@@ -27,19 +27,20 @@ inline constexpr sim::CounterMetric kDriverMetrics[] = {
 inline constexpr sim::BusyPart kFaultThreadBusy{
     .metric = "utilisation_fault_thread",
     .description =
-        "share of it for which a fault thread had faults to deal with, its waiting for cores, locks and the disk "
-        "included: the busiest",
+        "share of the measured time for which a fault thread had faults to deal with, its waiting for cores, locks and "
+        "the disk included: the busiest of the nodes at which transfers begin or end",
     .called = "the fault thread",
     .software = true};
 
-// Value of a counter, of one node or of all.
+// The value of a counter by its name: one node's, or the sum over all nodes.
 using CounterValue = std::function<std::uint64_t(std::string_view counter)>;
 
-// Faults that fault threads have dealt with, of those that the engine has recorded. Records may be lost.
+// Faults that the engine has recorded, and how many of them fault threads have dealt with. Fewer may be dealt with for
+// good: a record may be lost.
 std::uint64_t faults_handled(const CounterValue& value);
 std::uint64_t faults_recorded(const CounterValue& value);
 
-// What programs may wait for in vain because it was lost and nobody sends it again; nothing, if none was.
+// Says what was lost that nobody sends again, so that programs may wait for it for ever; nothing if all arrived.
 std::optional<sim::RunFailure> lost_for_good(const CounterValue& total);
 
 }  // namespace faultline::exanest

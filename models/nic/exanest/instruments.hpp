@@ -21,10 +21,12 @@ inline constexpr sim::CounterMetric kEngineMetrics[] = {
 
 inline constexpr sim::BusyPart kFirmwareBusy{
     .metric = "utilisation_r5",
-    .description = "share of it for which the R5 ran firmware: the busiest node's",
+    .description =
+        "share of the measured time for which the R5 ran firmware: that of the busiest node at which transfers begin "
+        "or end",
     .called = "the R5"};
 
-// As Engine::Depths has them.
+// In the order of Engine::Depths.
 inline constexpr std::array kQueues{
     sim::QueueDepth{"transfers_queued", "transfers in the DMA engines: posted, and their end not notified"},
     sim::QueueDepth{"fault_records_queued", "records in the DMA engines' fault FIFOs"}};
@@ -35,8 +37,9 @@ inline constexpr sim::SignalInfo kSignals[] = {{track::kSendQueue, "dma_send_que
                                                {track::kReceiveQueue, "dma_receive_queue"},
                                                {track::kFaultFifo, "dma_fault_fifo"}};
 
-// Parameters that decide how long a transfer may go on in vain, and those by which one ends with an error.
+// Parameters that decide how long a transfer may be tried in vain; and those whose limit, once reached, ends a transfer
+// with an error.
 inline constexpr std::array kKeysOfDelay{"exanest.block_timeout", "exanest.retry_limit"};
-inline constexpr const char* kKeysOfFailure = "exanest.refault_limit, exanest.retry_limit";
+inline constexpr std::array kKeysOfFailure{"exanest.refault_limit", "exanest.retry_limit"};
 
 }  // namespace faultline::exanest

@@ -16,9 +16,9 @@ constexpr unsigned kDefaultPriority = 12;      // DEF_PRIORITY: a pass looks at 
 constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
-// Memory below 4 GiB of address, which Linux has in a zone of its own; memory above it makes a second zone. Nothing but
-// the number of zones is made of it. The machine decides it, not the kernel: Zynq UltraScale+ has 2 GiB of DDR there
-// (UG1085). A parameter only when a second machine comes.
+// DDR below 4 GiB of address, which Linux has in a zone of its own; what is above makes a second zone. Only the number
+// of zones follows from it. It is the machine's and not the kernel's: Zynq UltraScale+ has 2 GiB of DDR there (UG1085).
+// It becomes a parameter when a second machine has another amount.
 constexpr std::uint64_t kMemoryBelow4GiB = std::uint64_t{2} << 30;
 
 constexpr std::uint64_t kCompactGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows the table of a process and must know of its changes: a device's mirror, a driver that pushes entries
-// into a NIC's table, a cache of registrations. Linux: struct mmu_notifier_ops.
+// into a NIC's table, a pin-down cache. Linux: struct mmu_notifier_ops.
 //
 // Where a change takes time:
 //
@@ -23,7 +23,7 @@ enum class Notice : std::uint8_t { told, asked };
 
 // struct mmu_notifier_range.
 struct TableChange {
-  Range range;  // has those pages of 2 MiB whole that it has a part of
+  Range range;  // widened: a page of 2 MiB of which a part changes lies in it as a whole
   Taking by;
   Notice notice = Notice::told;
   bool may_refuse() const { return notice == Notice::asked; }

@@ -24,7 +24,7 @@ Task<void> Tlbs::flush_unmapped(cpu::Execution& exec, const Process& process, Ad
     return flush_leaf(exec, process, table, va, PageSize::small);
   }
   batch.pending = true;
-  // x86 leaves its own core for finish(), too.
+  // x86 leaves all cores for finish(), the one that unmaps included: no CPU flushes here.
   if (interrupts()) batch.cores |= cpu_.cores_with(process.id());
   return invalidate(exec, process, {.table = table, .leaves = sim::Vector<VirtualAddress>(1, va), .waits = false},
                     /*cpus_walk=*/!interrupts());
@@ -44,6 +44,7 @@ Task<void> Tlbs::flush_young(cpu::Execution& exec, const Process& process, Addre
   if (size == PageSize::huge) return flush_leaf(exec, process, table, va, size);  // pmdp_clear_flush_young
   TlbFlush flush{.table = table, .leaves = sim::Vector<VirtualAddress>(1, va)};
   flush.waits = !config_.kernel.has(Change::ages_in_passing);
+  // x86 clears the flag and lets CPUs keep the entry.
   return invalidate(exec, process, std::move(flush), /*cpus_walk=*/!interrupts());
 }
 
@@ -80,7 +81,7 @@ Task<void> Tlbs::flush_all(cpu::Execution& exec, const Process& process, Address
 }
 
 Task<void> Tlbs::flush_tables(cpu::Execution& exec, std::size_t tables) {
-  // On x86 they go with the range.
+  // On x86 the flush of the range takes them with it.
   if (interrupts() || config_.kernel.has(Change::tlb_strides)) co_return;
   co_await cpu_.run(exec, cpu::Work::system, (config_.cpu_tlbi + config_.cpu_dsb) * static_cast<std::int64_t>(tables));
 }

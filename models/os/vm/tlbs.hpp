@@ -90,7 +90,7 @@ class TlbInvalidator {
 // Pages that a thread unmaps one after the other, and has TLBs to wait for (struct tlbflush_unmap_batch).
 struct UnmapBatch {
   bool pending = false;
-  cpu::CoreSet cores{};  // to be interrupted (struct arch_tlbflush_unmap_batch)
+  cpu::CoreSet cores{};  // os.tlb_shootdown = interrupt: those to interrupt (struct arch_tlbflush_unmap_batch)
 };
 
 class Tlbs {
@@ -138,9 +138,12 @@ class Tlbs {
   // One operation for the whole address space in place of too many.
   TlbFlush bounded(TlbFlush flush) const;
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, TlbFlush flush, bool cpus_walk);
-  // What the CPU that flushes does on its own core, `operations` of them, and by broadcast on others.
+  // The operations of the core that flushes. Broadcast ones reach the other cores, too; where cores interrupt each
+  // other they are for this core's TLB alone, and nothing is done if it is not among `cores`.
+  // `cpus_walk`: CPUs may have entries of the table that must be flushed here.
   sim::Task<void> issue(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations);
-  // Until the other cores have done so many: the broadcast ones, or those that they are interrupted for.
+  // Ends when no other core has the entries: after the broadcast operations, or when each of `cores` has been
+  // interrupted and has done so many operations itself.
   sim::Task<void> wait_for_cores(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations);
 
   const OsConfig& config_;

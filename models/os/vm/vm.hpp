@@ -57,7 +57,7 @@ enum class Advice : std::uint8_t {
   page_out,  // MADV_PAGEOUT: to the swap device, whether used or not; invalid on a locked VMA, and before Linux 5.4
 };
 
-// Who lets go of a pin: a system call of a program, which pays for it (os.syscall), or a driver inside the kernel.
+// Who asks for something: a program, by a system call, which it pays for (os.syscall), or a driver inside the kernel.
 enum class Caller : std::uint8_t { program, kernel };
 
 enum class Protection : std::uint8_t { none, read, read_write };

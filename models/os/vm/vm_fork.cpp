@@ -121,7 +121,8 @@ Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, T
   return Error::none;
 }
 
-// do_exit: the memory goes first (exit_mm), then the files (exit_files), and with a device's file its pins.
+// As in do_exit() the memory goes first (exit_mm), then the files (exit_files): closing a device's file lets go of the
+// pins that its driver holds.
 sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   co_await run(exec, core_.config.exit_fixed);
   sim::Vector<PinId> pins;

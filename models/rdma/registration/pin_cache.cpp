@@ -66,7 +66,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     if (find_and_use(buffer)) co_return Error::none;
     co_await turn_.acquire();
     Error error = Error::none;
-    // It may have been pinned meanwhile.
+    // Another thread may have pinned the buffer while this one waited for its turn.
     if (!find_and_use(buffer)) {
       ++misses_;
       error = co_await pin_region(thread, buffer);
@@ -75,8 +75,8 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     co_return error;
   }
 
-  // The region stays; one that is no longer valid, or that the budget has no room for, goes with its last user. Of
-  // several uses of a buffer it is the one that began first.
+  // Ends the use of this buffer that began first. Its region stays pinned as long as it has other users; without them
+  // it goes if its memory has changed, or if the cache holds more than the budget.
   Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
     const auto used = std::ranges::find(in_use_, buffer, &Use::buffer);
     if (used == in_use_.end()) co_return Error::invalid;
@@ -107,7 +107,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     os::Range pages;
     os::PinId pinned = 0;
     unsigned users = 0;
-    bool is_valid = true;  // until the memory changes; one that is not has users
+    bool is_valid = true;  // until the memory changes; an invalid region is in the list only while it has users
     bool covers(os::Range wanted) const { return pages.begin <= wanted.begin && wanted.end <= pages.end; }
   };
   using Regions = std::list<Region, sim::Recycling<Region>>;
@@ -116,13 +116,14 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     Buffer buffer;
     Place region;
   };
-  // What is still pinned of a region that is no more.
+  // The pin of a region that is no longer in the list: it is still to be let go.
   struct Gone {
     os::PinId pinned;
     std::uint64_t bytes;
   };
-  // The pin that is being made. A change that comes between, but for those that the pin itself makes (it breaks
-  // copy-on-write before it takes a page), makes it one of frames that may have gone.
+  using GoneOnes = sim::SmallVector<Gone, 8>;
+  // The pin that is being made. It is overtaken by a change of its pages: then it may hold frames that the program no
+  // longer has. Changes that the pin itself makes (it breaks copy-on-write before it takes a page) do not count.
   struct Pinning {
     os::Range pages;
     const cpu::Execution& thread;
@@ -133,7 +134,8 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     return owner_.cpu.context().statistics.counter(std::string("pin_cache.") + name, "count", description);
   }
 
-  // The first of the list was used last.
+  // Begins a use of a region around the buffer: the one that was acquired last, if there are several. False: there is
+  // none.
   bool find_and_use(Buffer buffer) {
     const auto found = std::ranges::find_if(
         regions_, [&](const Region& region) { return region.is_valid && region.covers(buffer.pages()); });
@@ -159,7 +161,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     while (held_ > config_.budget) {
       if (!co_await evict(thread)) break;
     }
-    const os::Result<os::PinId> pinned = co_await pin_what_is_there(thread, buffer);
+    const os::Result<os::PinId> pinned = co_await pin_current_frames(thread, buffer);
     if (!pinned.ok()) {
       held_ -= bytes;
       co_return pinned.error;
@@ -169,9 +171,10 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     co_return Error::none;
   }
 
-  // A pin of the frames that the program has at its end. An error: nothing more can make room (limit, no_memory), or
-  // a transfer still uses what was mapped at one of the addresses before, and the private table has its frames (again).
-  Task<os::Result<os::PinId>> pin_what_is_there(cpu::Execution& thread, Buffer buffer) {
+  // Pins the frames that the program has when the pin is done. Fails with `limit` or `no_memory` when no idle region is
+  // left whose pages would make room; with `again` when a transfer still uses an earlier mapping at one of the
+  // addresses, so that the private table still has its frames.
+  Task<os::Result<os::PinId>> pin_current_frames(cpu::Execution& thread, Buffer buffer) {
     const os::Range pages = buffer.pages();
     for (;;) {
       while (is_changing(pages)) co_await owner_.cpu.sleep(thread, change_ended_);
@@ -194,7 +197,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     }
   }
 
-  // The region that was used longest ago, of those that nobody uses. False: there is none.
+  // Unpins the region that was acquired longest ago, of those that nobody uses. False: there is none.
   Task<bool> evict(cpu::Execution& thread) {
     const auto found = std::find_if(regions_.rbegin(), regions_.rend(), [](const Region& r) { return r.users == 0; });
     if (found == regions_.rend()) co_return false;
@@ -203,7 +206,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     co_return true;
   }
 
-  // Those of the range that nobody uses. False: there is none.
+  // Invalidates the regions of the range, and unpins those that nobody uses. False: there is none of these.
   Task<bool> drop_idle(cpu::Execution& thread, os::Range pages) {
     GoneOnes gone;
     invalidate(pages, gone);
@@ -211,7 +214,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     co_return !gone.empty();
   }
 
-  // It is no longer found, before its pages are unpinned.
+  // From here on nobody finds the region, though its pages are pinned until let_go().
   Gone take_out(Place region) {
     const Gone gone{region->pinned, region->pages.end - region->pages.begin};
     regions_.erase(region);
@@ -222,8 +225,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     return unpin(thread, owner_, gone.pinned, caller);
   }
 
-  using GoneOnes = sim::SmallVector<Gone, 8>;
-  // No region of the range is found from here on. Those in use go with their last user, the others to `gone`.
+  // No region of the range is found from here on. Regions in use are taken out by their last user, others go to `gone`.
   template <typename List>
   void invalidate(os::Range pages, List& gone) {
     for (Place region = regions_.begin(); region != regions_.end();) {
@@ -239,10 +241,11 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   Task<bool> begin(cpu::Execution& exec, os::TableChange change) override {
     if (change.may_refuse() && is_in_use(change.range)) co_return false;
     changes_.push_back(change.range);
-    const bool known = making_ == nullptr || making_->overtaken;
+    const bool makes_it = making_ != nullptr && &making_->thread == &exec;
+    const bool was_overtaken = makes_it && making_->overtaken;
     GoneOnes gone;
     invalidate(change.range, gone);
-    if (!known && &making_->thread == &exec) making_->overtaken = false;
+    if (makes_it) making_->overtaken = was_overtaken;  // the pin's own change
     for (const Gone& each : gone) co_await let_go(exec, each, os::Caller::kernel);
     co_return true;
   }
@@ -271,7 +274,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   Regions regions_;
   sim::Vector<Use> in_use_;
   sim::Vector<Gone> garbage_;  // to be unpinned with the next miss
-  std::uint64_t held_ = 0;     // bytes of all regions, of the garbage, and of the pin that is being made
+  std::uint64_t held_ = 0;     // bytes pinned by all regions and by the garbage, and to be by the pin being made
   sim::Semaphore turn_;        // to pin and unpin on the program's time
   Pinning* making_ = nullptr;
   sim::Vector<os::Range> changes_;  // that the kernel has begun
@@ -300,13 +303,16 @@ class PinCache final : public RegistrationPolicy {
                      Standing::assumed,
                      {"1 MiB", "8 MiB"}});
     table.add_choice("emptied_by", config_.emptied_by, {{"notifier", EmptiedBy::notifier}, {"hooks", EmptiedBy::hooks}},
-                     {"how the cache learns that memory was unmapped: the kernel's MMU notifier, which tells every "
+                     {"how the cache learns that memory has changed: the kernel's MMU notifier, which tells every "
                       "change, or hooks in the program's calls",
                       "",
                       {}});
     table.add_fraction(
         "hook_coverage", config_.hook_coverage, {0.0, 1.0},
-        {"share of the program's unmappings that the hooks see; the others are drawn by the seed", "", {}});
+        {"share of the program's calls that drop memory (munmap, MADV_DONTNEED) that the hooks see; the seed draws "
+         "which",
+         "",
+         {}});
     table.add_time("lookup", config_.lookup, sim::kAnyTime,
                    {"user code that looks a buffer up",
                     "UCX takes 50 ns (ucp_mm.h, UCP_RCACHE_OVERHEAD_DEFAULT); on a Cortex-A53 assumed up to 1 us",
@@ -318,14 +324,14 @@ class PinCache final : public RegistrationPolicy {
     if (config_.emptied_by == EmptiedBy::hooks || config_.hook_coverage == 1) return {};
     return {{{"strategy.pin_cache.hook_coverage", "strategy.pin_cache.emptied_by"},
              "an MMU notifier misses nothing",
-             "set strategy.pin_cache.emptied_by to hooks, or leave hook_coverage at 1"}};
+             "set strategy.pin_cache.emptied_by to hooks, or leave strategy.pin_cache.hook_coverage at 1"}};
   }
 
   std::span<const sim::CounterMetric> metrics() const override {
     static constexpr sim::CounterMetric kMetrics[] = {
-        {"pin_cache.gets", "cache_gets", "1", 1, "buffers that were looked up in a cache of pins, at both ends"},
-        {"pin_cache.hits", "cache_hits", "1", 1, "of these, found pinned"},
-        {"pin_cache.misses", "cache_misses", "1", 1, "of these, pinned"},
+        {"pin_cache.gets", "cache_gets", "1", 1, "buffers that were looked up in a pin-down cache, at both ends"},
+        {"pin_cache.hits", "cache_hits", "1", 1, "of cache_gets, those that were found pinned"},
+        {"pin_cache.misses", "cache_misses", "1", 1, "of cache_gets, those that were not found, and had to be pinned"},
         {"pin_cache.evictions", "cache_evictions", "1", 1,
          "regions unpinned because the budget or RLIMIT_MEMLOCK was spent"},
         {"pin_cache.invalidations", "cache_invalidations", "1", 1,

@@ -30,7 +30,7 @@ struct Buffer {
 // holds nothing more than before it.
 class Registration {
  public:
-  // Whose memory it is. `device_table`: that the SMMU walks; null: it walks the process's own.
+  // Whose memory it is. `device_table`: a table of its own that the device walks; null: it walks the process's.
   struct Owner {
     cpu::Cpu& cpu;
     os::Vm& vm;
@@ -73,13 +73,13 @@ class RegisteredBuffer {
   Buffer buffer_;
 };
 
-// What a policy can do, for who has to know: nobody else compares policies.
+// What a policy can do. Others ask for an ability, and never for a policy by its name.
 struct Abilities {
   bool pins = false;              // pages are pinned while a transfer uses them
   bool locks = false;             // pages are VM_LOCKED
-  bool asks_target = false;       // acquire and release have work to do: an initiator must ask its target to do it, too
+  bool asks_target = false;       // acquire and release are work: an initiator must ask its target to do them, too
   bool stays_prepared = false;    // a page that one transfer has found is not to be made absent before the next
-  bool is_bound = false;          // pages are present at no cost: what others are compared with
+  bool is_bound = false;          // pages are present at no cost, as on no machine: a bound for the other policies
   bool leaves_to_faults = false;  // nothing is done before a transfer
   bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
@@ -89,7 +89,7 @@ struct Abilities {
   bool is_limited() const { return pins || locks; }
   // It knows the frames of what it holds, so that a private table can be filled with them.
   bool fills_private_table() const { return pins || locks; }
-  // A rival that has work to do before transfers.
+  // It has work to do before transfers, and is no bound.
   bool prepares() const { return !is_bound && !leaves_to_faults; }
 };
 
@@ -108,7 +108,7 @@ class RegistrationPolicy {
   virtual Abilities abilities() const { return {}; }
   // Its own parameters, in the group strategy.GROUP of the table; see parameter_group().
   virtual void declare(sim::ParameterTable&) {}
-  // What it cannot go with; asked of the policy that is chosen.
+  // Values, of its own parameters or of the strategy's, that it cannot go with; asked of the chosen policy alone.
   virtual std::vector<sim::Conflict> conflicts(const Strategy&) const { return {}; }
   // Counters of its own that are results.
   virtual std::span<const sim::CounterMetric> metrics() const { return {}; }
