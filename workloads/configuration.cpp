@@ -40,12 +40,26 @@ std::uint64_t user_memory(const platform::Machine& machine) {
 
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add) {
-  const platform::Limit queue = platform::most_posted(machine);
+  const platform::NicLimit queue = platform::most_posted(machine);
   if (under_way <= queue.most) return;
   add(queue.keys_behind(std::move(keys)),
       fmt::format("{} transfers under way do not fit in {} of {}", under_way, queue.uses, queue.has),
-      "let fewer be under way at a time (a smaller window), or raise " + queue.named());
+      "let fewer be under way at a time (a smaller window)" +
+          (queue.keys.empty() ? "" : ", or raise " + queue.named()));
 }
+
+namespace {
+
+// "'write' and 'read'".
+std::string kinds_with_injections() {
+  std::vector<std::string> names;
+  for (const WorkloadKind& kind : workload_kinds()) {
+    if (kind.takes_injections) names.push_back(fmt::format("'{}'", kind.name));
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {
   std::vector<Conflict> found = platform::conflicts(configuration.machine);
@@ -58,7 +72,8 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   check_settings_of_senders(configuration.workload, add);
   const WorkloadKind& kind = kind_of(configuration.workload);
   if (configuration.inject.mechanism != Mechanism::none && !kind.takes_injections) {
-    add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into",
+    add({"inject.mechanism", "workload.kind"},
+        fmt::format("only the buffers of the kinds {} can be injected into", kinds_with_injections()),
         "take one of these kinds, or inject nothing");
   }
   check_huge_pages(configuration.workload, configuration.machine, add);

@@ -73,6 +73,23 @@ Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const
   }
 }
 
+namespace {
+
+// Another thread of the program does it, by a system call. All else the kernel does, or a process of somebody else.
+bool is_of_program(Mechanism m) {
+  switch (m) {
+    case Mechanism::thp_split:
+    case Mechanism::write_protect:
+    case Mechanism::fork:
+    case Mechanism::fork_child_lives:
+    case Mechanism::lock_on_fault:
+    case Mechanism::dont_need: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locked) {
   const Mechanism m = config_.mechanism;
   if (m == Mechanism::zero_page) injections_ = buffers.size();  // it has happened
@@ -83,6 +100,7 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
     if (&whose == process) count(n);
   });
   cpu::Execution& exec = cpu.new_thread("injection");
+  if (is_of_program(m)) exec.use(buffers.front().process.id());
   buffers.front().vm.injects(exec);
   const sim::Time begin = cpu.context().now() + config_.after;
   const auto period = static_cast<std::uint64_t>(config_.period.count());

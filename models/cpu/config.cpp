@@ -48,6 +48,12 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                   "assumed: a write to the interrupt controller, and a barrier before it",
                   Standing::assumed,
                   {"50 ns", "500 ns"}});
+  table.add_time("ipi_to_handler", ipi_to_handler, sim::kAnyTime,
+                 {"from another core's interrupt to the first instruction of what it asks for (irq time)",
+                  "assumed, below cpu.irq_to_handler: no device stands behind the interrupt, and its handler calls the "
+                  "function itself",
+                  Standing::assumed,
+                  {"300 ns", "4 us"}});
   table.add_time("poll_latency", poll_latency, sim::kAnyTime,
                  {"from a device's store to the end of the polling load that sees it",
                   "assumed: an A53 load from DDR",

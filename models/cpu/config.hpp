@@ -21,6 +21,7 @@ struct CpuConfig {
   sim::Time irq_to_handler = 3800ns;
   sim::Time tasklet_delay = 2800ns;
   sim::Time ipi_send = 150ns;
+  sim::Time ipi_to_handler = 1us;
   sim::Time poll_latency = 145ns;
   sim::Time mmio_read = 300ns;
   sim::Time mmio_write = 60ns;

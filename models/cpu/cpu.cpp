@@ -225,7 +225,7 @@ Task<void> Cpu::call_cores(Execution& caller, CoreSet cores, Time cost, bool ski
 }
 
 Task<void> Cpu::answer(unsigned core, Time cost, std::size_t& awaited, Request& wait) {
-  co_await run(call_context(core), Work::irq, config_.irq_to_handler + cost);
+  co_await run(call_context(core), Work::irq, config_.ipi_to_handler + cost);
   if (--awaited > 0) co_return;
   wait.seen_at = context_.now() + config_.poll_latency;
   core_of(wait.who).spin_ends();

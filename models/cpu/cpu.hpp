@@ -94,7 +94,7 @@ class Cpu : public sc_core::sc_module {
   // The address space has gone, and its number may be given to another one: no core has it loaded any more.
   void forget_space(AddressSpaceId space);
   // Interrupts each of the cores but the caller's own (smp_call_function_many()), which takes the caller
-  // cpu.ipi_send a core. Each interrupted core spends cpu.irq_to_handler and `cost`, at the stated clock. The caller
+  // cpu.ipi_send a core. Each interrupted core spends cpu.ipi_to_handler and `cost`, at the stated clock. The caller
   // spins in the kernel and is not pre-empted until the last core is done. Of cores that have an address space loaded
   // and do not use it (lazy) `skips_lazy` interrupts none; otherwise they are interrupted, and forget that space.
   sim::Task<void> call_cores(Execution& caller, CoreSet cores, sim::Time cost, bool skips_lazy);

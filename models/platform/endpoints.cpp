@@ -18,23 +18,25 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                              name, node.endpoints++, end);
 }
 
-std::string Limit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }
+std::string NicLimit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }
 
-std::vector<std::string> Limit::keys_behind(std::vector<std::string> others) const {
+std::vector<std::string> NicLimit::keys_behind(std::vector<std::string> others) const {
   others.insert(others.end(), keys.begin(), keys.end());
   return others;
 }
 
-Limit most_endpoints(const Machine& machine) {
+NicLimit most_endpoints(const Machine& machine) {
   return {std::min(machine.engine.channels, machine.smmu.context_banks),
           {"exanest.channels", "smmu.context_banks"},
           "a channel and a context bank",
           fmt::format("{} and {}", machine.engine.channels, machine.smmu.context_banks)};
 }
 
-Limit most_posted(const Machine& machine) {
-  const unsigned most = machine.engine.channel_queue;
-  return {most, {"exanest.channel_queue"}, "a channel's queue", fmt::format("{}", most)};
+NicLimit most_posted(const Machine& machine) {
+  const unsigned queue = machine.engine.channel_queue;
+  constexpr unsigned kWords = rdma::PolledWord::kWords;
+  if (queue <= kWords) return {queue, {"exanest.channel_queue"}, "a channel's queue", fmt::format("{}", queue)};
+  return {kWords, {}, "the library's page of notification words", fmt::format("{}", kWords)};
 }
 
 unsigned most_waiting_messages() { return exanest::Library::kMailboxSlots; }

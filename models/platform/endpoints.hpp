@@ -19,7 +19,7 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                               rdma::End end);
 
 // How much a node's NIC can do at a time, and what decides that, as messages to the user say it.
-struct Limit {
+struct NicLimit {
   unsigned most;
   std::vector<std::string> keys;  // the parameters that decide it
   std::string uses;               // what each takes, or all of them share: "a channel and a context bank"
@@ -31,9 +31,9 @@ struct Limit {
   std::vector<std::string> keys_behind(std::vector<std::string> others) const;
 };
 // Processes on one node that have opened the NIC.
-Limit most_endpoints(const Machine& machine);
+NicLimit most_endpoints(const Machine& machine);
 // Transfers that one process has posted and that have not ended.
-Limit most_posted(const Machine& machine);
+NicLimit most_posted(const Machine& machine);
 // Small messages that may wait for one program: a further one is lost.
 unsigned most_waiting_messages();
 

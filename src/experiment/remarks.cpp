@@ -61,7 +61,7 @@ class Remarks {
     if (shown < beyond.values.size()) values += fmt::format(" and {} more", beyond.values.size() - shown);
     return fmt::format("remark: {} = {} (set by {}) is beyond what is plausible for this machine, {}{}", parameter.name,
                        values, beyond.set_by, fmt::join(parameter.doc.plausible, " to "),
-                       parameter.doc.source.empty() ? "" : " (" + parameter.doc.source + ")");
+                       parameter.doc.source.empty() ? "" : " (of the default: " + parameter.doc.source + ")");
   }
 
   std::unique_ptr<Machine> machine_;

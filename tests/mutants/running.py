@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from . import sites as finding
+
 # After the room's own tests those of the rooms that use it, in this order.
 ORDER = ["sim", "trace", "memory", "soc", "network", "cpu", "smmu", "nic_exanest", "os", "rdma", "driver_mmu500", "driver_exanest", "workloads", "platform",
          "traces", "properties"]
@@ -19,8 +21,10 @@ MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, no
 
 def folder_of(program):
     """Of its tests: nic/exanest for nic_exanest."""
-    first, _, second = program.partition("_")
-    return {"nic": f"nic/{second}", "driver": f"drivers/{second}"}.get(first, program)
+    for folder, prefix in finding.PREFIXES.items():
+        if program.startswith(prefix + "_"):
+            return f"{folder}/{program.removeprefix(prefix + '_')}"
+    return program
 
 
 def test_names(build, programs, root):

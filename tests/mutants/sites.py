@@ -22,6 +22,10 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 BATCH = 8  # sources that are read at once, as cmake/Toolchain.cmake compiles them
 
 
+# Rooms within these folders have test programs with a prefix: test_nic_exanest is of models/nic/exanest.
+PREFIXES = {"nic": "nic", "drivers": "driver"}
+
+
 @dataclass
 class Site:
     """One possible mutant. `parts` is what replaces [begin, end): texts, and ranges of the source itself. A range is
@@ -39,10 +43,9 @@ class Site:
 
     @property
     def room(self):
-        """As its test program is called: test_nic_exanest is of models/nic/exanest."""
+        """As its test program is called."""
         _, first, second, *_ = self.file.split("/")
-        prefix = {"nic": "nic", "drivers": "driver"}.get(first)
-        return f"{prefix}_{second}" if prefix else first
+        return f"{PREFIXES[first]}_{second}" if first in PREFIXES else first
 
     def key(self):
         """Says which mutant it is without its line, so that lines may move."""

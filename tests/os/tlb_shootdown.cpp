@@ -36,8 +36,7 @@ struct Shootdown {
   }
   template <typename T>
   Time after_start(Task<T> operation) {
-    for (const auto& [thread, how_long] : std::exchange(busy, {}))
-      b.tasks.start(b.cpu.run(*thread, Work::user, how_long));
+    for (const auto& [thread, how_long] : std::exchange(busy, {})) b.tasks.start(occupies(*this, *thread, how_long));
     Time took{-1};
     b.tasks.start(later(*this, std::move(operation), took));
     sc_core::sc_start();
@@ -52,10 +51,16 @@ struct Shootdown {
     took = s.b.node.now() - begin;
   }
 
+  static Task<void> occupies(Shootdown& s, cpu::Execution& thread, Time how_long) {
+    const Time begin = s.b.node.now();
+    co_await s.b.cpu.run(thread, Work::user, how_long);
+    s.ended.push_back(s.b.node.now() - begin);
+  }
+
   Time irq_time(unsigned core) const { return b.cpu.charged(core, Work::irq); }
   // What the core that flushes pays for its own TLB, and what an interrupted core pays.
   Time own(std::int64_t operations) const { return operations * b.config.cpu_tlbi; }
-  Time handler(std::int64_t operations) const { return b.cpu_config.irq_to_handler + own(operations); }
+  Time handler(std::int64_t operations) const { return b.cpu_config.ipi_to_handler + own(operations); }
   // What the core that flushes waits for: its own TLB, and `others` cores at once.
   Time shootdown(std::int64_t others, std::int64_t operations) const {
     return own(operations) + others * b.cpu_config.ipi_send + handler(operations) + b.cpu_config.poll_latency;
@@ -63,6 +68,7 @@ struct Shootdown {
 
   OsBench b;
   std::vector<std::pair<cpu::Execution*, Time>> busy;
+  std::vector<Time> ended;  // how long after its start each of them has ended
 };
 
 }  // namespace
@@ -152,6 +158,7 @@ TEST_CASE("the interrupt goes before the thread that runs, which loses the time"
   s.after_start(s.b.vm.munmap(s.b.thread, *s.b.process, va, 3 * kPage));
   CHECK(other.time(Work::user) == 1ms);
   CHECK(s.irq_time(2) == s.handler(3));
+  CHECK(s.ended[0] == s.b.cpu_config.context_switch + 1ms + s.handler(3));
 }
 
 TEST_CASE("two cores that interrupt each other both go on") {

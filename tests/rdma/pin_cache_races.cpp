@@ -33,6 +33,8 @@ void drop_and_acquire(Time later) {
   b.tasks.start(at_core(b, b.thread, begin + later, b.cache->acquire(b.thread, buffer, true), acquired));
   sc_core::sc_start();
   CHECK(dropped.value == Error::none);
+  REQUIRE(dropped.at > begin + later);  // they have met
+  CHECK(acquired.at > dropped.at);
   CHECK(acquired.value == Error::none);
   CHECK(b.is_right(buffer));
   CHECK(b.vm.pinned_bytes() == kMany * kPage);

@@ -20,7 +20,7 @@ export FAULTLINE_CONFIGS="tree/configs"
 run 0 "$program" list strategies first-page
 expect "strategy.registration = first-page: touches the first pages" "adds      a core of the target"
 run 0 "$program" list metrics blocks_sent
-expect "blocks handed to the send unit, those sent again included"
+expect "blocks handed to the send unit, retransmissions included"
 run 0 "$program" run tree/seen-together.toml --quiet --out seen --format csv
 expect "full_mesh" "fault/touch-ahead-32" "blocks_sent"
 run 0 "$program" run latency-vs-size --quiet --out latency --set workload.iterations=2 --set workload.size="64 KiB" --set strategy.registration=first-page

@@ -298,7 +298,7 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
        "a node does not send to itself over the network",
        {"workload.target", "workload.initiator"}},
       {{{"workload.kind", "message"}, {"workload.size", "57 B"}},
-       "a message holds at most 56 B (seven words), not 57 B",
+       "a message holds at most 56 B, not 57 B",
        {"workload.size", "workload.kind"}},
       {{{"workload.kind", "message"}, {"workload.size", "8 B"}, {"workload.cold", "both"}},
        "messages have no buffers that could be cold",
@@ -315,7 +315,11 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
        {"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"}},
       {{{"workload.window", 64}, {"exanest.channel_queue", 16}},
        "64 transfers under way do not fit in a channel's queue of 16",
-       {"workload.window", "workload.clean_window", "exanest.channel_queue"}}};
+       {"workload.window", "workload.clean_window", "exanest.channel_queue"}},
+      // Each has a notification word of its own, however long the queue is.
+      {{{"workload.window", 512}, {"workload.clean_window", 1}, {"exanest.channel_queue", 1024}},
+       "513 transfers under way do not fit in the library's page of notification words of 512",
+       {"workload.window", "workload.clean_window"}}};
   for (const Case& c : cases) {
     INFO(to_string(c.settings));
     std::vector<std::string> keys;

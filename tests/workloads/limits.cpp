@@ -56,7 +56,7 @@ std::string complaint(const Settings& settings) {
   }
 }
 
-void both_ends_of(std::string_view group) {
+void both_ends_of(std::string_view group, const Settings& others = {}) {
   workloads::Configuration c;
   sim::ParameterTable table;
   c.declare(table);
@@ -68,7 +68,7 @@ void both_ends_of(std::string_view group) {
     for (const std::string& end : ends) {
       ++looked_at;
       INFO(parameter.name << " = " << end);
-      CHECK(complaint(base() + Settings{{parameter.name, value_of(parameter, end)}}) == "");
+      CHECK(complaint(base() + others + Settings{{parameter.name, value_of(parameter, end)}}) == "");
     }
   }
   CHECK(looked_at > 0);
@@ -106,3 +106,14 @@ TEST_CASE("limits: smmu") { both_ends_of("smmu"); }
 TEST_CASE("limits: smmu_driver") { both_ends_of("smmu_driver"); }
 TEST_CASE("limits: strategy") { both_ends_of("strategy"); }
 TEST_CASE("limits: workload") { both_ends_of("workload"); }
+
+// Settings that only count beside others.
+TEST_CASE("limits: strategy, with a pin-down cache") {
+  both_ends_of("strategy", preset("pin-cache") + Settings{{"workload.kind", "reuse"}, {"workload.cold", "none"}});
+}
+TEST_CASE("limits: cpu, with TLB shootdown by interrupts") {
+  both_ends_of("cpu", {{"os.tlb_shootdown", "interrupt"}, {"inject.mechanism", "dont-need"}});
+}
+TEST_CASE("limits: workload, with the longest queue and a busy neighbour") {
+  both_ends_of("workload", {{"exanest.channel_queue", 1 << 20}, {"workload.clean_window", 256}});
+}

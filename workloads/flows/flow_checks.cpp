@@ -20,7 +20,7 @@ struct Share {
 
 void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const AddConflict& add) {
   const platform::Machine& machine = configuration.machine;
-  const platform::Limit limit = platform::most_endpoints(machine);
+  const platform::NicLimit limit = platform::most_endpoints(machine);
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const auto [processes, bytes] = nodes[node];
     if (processes > limit.most) {

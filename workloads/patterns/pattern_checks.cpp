@@ -31,7 +31,7 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  const platform::Limit processes = platform::most_endpoints(machine);
+  const platform::NicLimit processes = platform::most_endpoints(machine);
   if (processes.most < 2) {
     add(processes.keys_behind({"workload.kind"}),
         "a pattern needs two processes on each node, each with " + processes.uses,

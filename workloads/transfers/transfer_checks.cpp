@@ -184,8 +184,7 @@ void check_messages(const Configuration& configuration, const AddConflict& add) 
   check_places(w, configuration.machine.shape, add);
   if (w.size > sizeof(rdma::Message)) {
     add({"workload.size", "workload.kind"},
-        fmt::format("a message holds at most {} B (seven words), not {}", sizeof(rdma::Message),
-                    sim::format_bytes(w.size)),
+        fmt::format("a message holds at most {} B, not {}", sizeof(rdma::Message), sim::format_bytes(w.size)),
         fmt::format("take a workload.size of {} B or less, or the kind 'write'", sizeof(rdma::Message)));
   }
 }

@@ -41,6 +41,7 @@ struct PinCacheConfig {
   sim::Time lookup = 50ns;
 };
 
+// It follows the process's table for as long as the process lives: the registration must not end before it.
 class PinCacheMemory final : public Registration, private os::MmuNotifier {
  public:
   PinCacheMemory(Owner owner, const PinCacheConfig& config)
@@ -52,7 +53,9 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
         hits_(counter("hits", "acquisitions that found a region around the buffer")),
         misses_(counter("misses", "acquisitions that had to pin")),
         evictions_(counter("evictions", "regions that went because the budget or RLIMIT_MEMLOCK was spent")),
-        invalidations_(counter("invalidations", "regions that are no longer found because their memory changed")),
+        invalidations_(
+            counter("invalidations",
+                    "regions that are no longer found because their memory changed, or was mapped anew unseen")),
         missed_(counter("hooks_missed", "unmappings that no hook has seen")),
         turn_(owner.cpu.context().loop, 1),
         change_ended_(owner.cpu.context().loop) {
