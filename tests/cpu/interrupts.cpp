@@ -279,7 +279,7 @@ TEST_CASE("cpu: every parameter is declared, with its default in range") {
   sim::ParameterTable table;
   config.declare(table);
   r5.declare(table);
-  CHECK(table.all().size() == 24);
+  CHECK(table.all().size() == 25);
   for (const auto& parameter : table.all()) {
     INFO(parameter.name);
     CHECK(test::says_where_it_is_from(parameter));
