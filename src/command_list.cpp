@@ -35,6 +35,10 @@ bool matches(const std::string& name, const std::string& pattern) {
   return fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
 }
 
+bool is_unreadable(const Json& entry) {
+  return entry.contains("description") && entry.at("description").get<std::string>().starts_with(kUnreadable);
+}
+
 void list_experiments(const experiment::ConfigLibrary& library, Listing& listing) {
   for (const std::string& name : library.names(experiment::ConfigKind::experiment)) {
     std::string description;
@@ -103,6 +107,9 @@ Json composition(experiment::Machine& machine) {
   return {{"made_of", made_of}, {"adds", adds}, {"excludes", excludes}};
 }
 
+// Of a strategy with a mistake: what is right of it is not what its author means.
+Json no_composition() { return {{"made_of", Json::array()}, {"adds", Json::array()}, {"excludes", Json::array()}}; }
+
 // Platforms and strategies, with all that they set, themselves or by what they are based on.
 void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& library,
                   const experiment::Simulator& simulator, Listing& listing) {
@@ -114,13 +121,12 @@ void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& 
     Json parameters = Json::object();
     for (const sim::Parameter* each : named_by(preset.settings, machine->parameters()))
       parameters[each->name] = each->get();
-    const bool is_read = !preset.description.empty() || wrong.empty();
     Json entry{{"name", name},
-               {"description", is_read ? preset.description : kUnreadable + wrong.text()},
+               {"description", wrong.empty() ? preset.description : kUnreadable + wrong.text()},
                {"based_on", fmt::format("{}", fmt::join(preset.bases, ", "))},
                {"parameters", parameters}};
     if (kind == experiment::ConfigKind::strategy) {
-      entry.update(composition(*machine));
+      entry.update(wrong.empty() ? composition(*machine) : no_composition());
     }
     listing.entries.push_back(std::move(entry));
   }
@@ -282,7 +288,9 @@ int list_command(const Call& call) {
       call.console.out
           << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";
   }
-  return kFine;
+  // Who names one wants to know whether it is right.
+  const bool is_wrong = !pattern.empty() && std::ranges::any_of(listings.front().entries, is_unreadable);
+  return is_wrong ? kUsage : kFine;
 }
 
 }  // namespace faultline::app
