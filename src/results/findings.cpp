@@ -267,7 +267,7 @@ std::string Findings::counts(const std::map<Place, First>& firsts, const std::st
                    : fmt::format(", {} at {}", names(Numbers{most[i].first}), most[i].second);
   }
   if (most.size() > kMostCounted) text += fmt::format(", {} more at fewer", most.size() - kMostCounted);
-  return text + " (alone or with others)";
+  return text + " (alone, or with others that are alike or that the seeds do not tell apart)";
 }
 
 std::optional<std::size_t> Findings::deciding_axis(const std::vector<Agreeing>& all) const {

@@ -26,12 +26,13 @@ workloads::RegistrationRole role_of(const experiment::Point& point) {
 }
 
 double factor(const Value& a, const Value& b) {
+  if (a.mean == b.mean) return 1;
   const double smaller = std::min(a.mean, b.mean);
   return smaller > 0 ? std::max(a.mean, b.mean) / smaller : std::numeric_limits<double>::infinity();
 }
 
 Relation relation(const Value& a, const Value& b) {
-  if (a.mean == b.mean || factor(a, b) <= 1 + kAlike) return Relation::alike;
+  if (factor(a, b) <= 1 + kAlike) return Relation::alike;
   const auto summary = [](const Value& v) { return summary_of_interval(v.mean, v.half_width, v.seeds); };
   return beyond_noise(summary(a), summary(b)) == BeyondNoise::no ? Relation::not_told_apart : Relation::apart;
 }

@@ -78,6 +78,16 @@ TEST_CASE("findings: within one percent nobody is ahead") {
         "fault/touch-ahead (fault/touch-ahead is not behind at 1 of 3 places)");
 }
 
+TEST_CASE("findings: where values are 0 there is no factor, and equal ones are alike") {
+  ToldRun told(kThree + "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  told.set("latency_mean", {0, 1, 0, 1, 3, 3});
+  for (const std::string& sentence : told.sentences()) {
+    CHECK(sentence.find("nan") == std::string::npos);
+    CHECK(sentence.find("inf") == std::string::npos);
+    CHECK(sentence.find("seeds do not tell apart") == std::string::npos);
+  }
+}
+
 TEST_CASE("findings: at places in a row those are first that are first at all of them, and others may share one") {
   ToldRun told(kThreeBySize);
   told.set("latency_mean", {10, 10, 10, 11, 10, 13, 12, 12, 10});
@@ -185,7 +195,8 @@ TEST_CASE("findings: an axis that decides is named; where none does, places are 
   ToldRun more(text + "axes.cpu.cores = [1, 2]\n");
   more.set("latency_mean", {1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 0.5, 0.5, 2, 2, 2});
   CHECK(more.sentences().front() ==
-        "latency_mean: resident is lowest at 6 of 8 places, fault/touch-ahead at 2 (alone or with others)");
+        "latency_mean: resident is lowest at 6 of 8 places, fault/touch-ahead at 2 (alone, or with others that are "
+        "alike or that the seeds do not tell apart)");
 }
 
 TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and no answer") {
