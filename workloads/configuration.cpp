@@ -102,7 +102,7 @@ std::vector<PolicyDoc> strategy_docs(const Configuration& configuration) {
 
 RegistrationRole role_of_registration(std::string_view name) {
   for (const auto& policy : rdma::registration_policies()) {
-    if (policy->name() == name) return {policy->abilities().is_bound, policy->abilities().prepares()};
+    if (policy->name() == name) return {policy->abilities().is_bound, policy->abilities().prepares_once};
   }
   return {};
 }

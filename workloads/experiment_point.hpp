@@ -45,7 +45,7 @@ inline constexpr std::string_view kRegistrationParameter = "strategy.registratio
 // How strategies are compared. The defaults hold for a policy that this build does not know: results may be another's.
 struct RegistrationRole {
   bool is_bound = false;  // a bound for the others, and no rival of theirs: it asks for what no kernel does
-  bool prepares = true;   // a rival that does something before transfers
+  bool prepares = true;   // a rival that does something about its buffers once, before the first transfer
 };
 // `name`: a value of kRegistrationParameter.
 RegistrationRole role_of_registration(std::string_view name);

@@ -25,7 +25,9 @@ class Mlock : public PolicyOf<Mlock, LockedMemory> {
   std::string_view name() const override { return "mlock"; }
   std::string_view meaning() const override { return "mlock() when the buffer is mapped"; }
   std::string_view adds() const override { return "locked memory, within RLIMIT_MEMLOCK"; }
-  Abilities abilities() const override { return {.locks = true, .stays_prepared = true, .holds_all_added = true}; }
+  Abilities abilities() const override {
+    return {.locks = true, .stays_prepared = true, .prepares_once = true, .holds_all_added = true};
+  }
 };
 
 }  // namespace

@@ -64,7 +64,9 @@ class PinOnce : public PolicyOf<PinOnce, PinnedForLife> {
   std::string_view name() const override { return "pin-once"; }
   std::string_view meaning() const override { return "pins when the buffer is registered"; }
   std::string_view adds() const override { return "memory pinned as long as it is mapped, within RLIMIT_MEMLOCK"; }
-  Abilities abilities() const override { return {.pins = true, .stays_prepared = true, .holds_all_added = true}; }
+  Abilities abilities() const override {
+    return {.pins = true, .stays_prepared = true, .prepares_once = true, .holds_all_added = true};
+  }
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class Populate : public PolicyOf<Populate, PopulatedMemory> {
   std::string_view meaning() const override {
     return "MADV_POPULATE_WRITE when the buffer is mapped; before Linux 5.14 MAP_POPULATE, which hides errors";
   }
-  Abilities abilities() const override { return {.stays_prepared = true}; }
+  Abilities abilities() const override { return {.stays_prepared = true, .prepares_once = true}; }
 };
 
 }  // namespace

@@ -81,6 +81,7 @@ struct Abilities {
   bool stays_prepared = false;    // a page that one transfer has found is not to be made absent before the next
   bool is_bound = false;          // pages are present at no cost, as on no machine: a bound for the other policies
   bool leaves_to_faults = false;  // nothing is done before a transfer
+  bool prepares_once = false;     // add has work to do, which is paid before the first transfer
   bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
   // Pages that are there stay there as long as they are held.
@@ -89,8 +90,6 @@ struct Abilities {
   bool is_limited() const { return pins || locks; }
   // It knows the frames of what it holds, so that a private table can be filled with them.
   bool fills_private_table() const { return pins || locks; }
-  // It has work to do before transfers, and is no bound.
-  bool prepares() const { return !is_bound && !leaves_to_faults; }
 };
 
 // A policy, with the parameters that it owns.
