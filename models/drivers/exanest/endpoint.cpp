@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/nic/exanest/registers.hpp"
+#include "models/rdma/registration/pinned_range.hpp"
 #include "models/sim/failure.hpp"
 #include "models/smmu/config.hpp"
 
@@ -25,6 +26,7 @@ Endpoint::Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, 
     throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", node(), name),
                      {"exanest.channels"});
   }
+  pins_ = strategy.registration->abilities().pins;
   const std::uint64_t table_root = make_table(strategy.translate);
   register_by(strategy, private_table_);
   const std::uint32_t stream = smmu::stream_id(kHpcTbu, hpc0_master_id(process().id()));
@@ -67,6 +69,16 @@ void Endpoint::set_up_channel(unsigned channel) {
   host_.cpu.mmio_set_up(privileged + reg::kChannelSlots, library_->mailbox_slots());
 }
 
+sim::Task<Error> Endpoint::hold(std::uint64_t page) {
+  if (pins_) {
+    const rdma::Registration::Owner owner{host_.cpu, host_.vm, process(), private_table_};
+    co_return (co_await rdma::pin(thread(), owner, {page, os::kPage})).error;
+  }
+  const rdma::RegisteredBuffer locked = buffer(page, os::kPage);
+  const Error error = co_await locked.add(thread());
+  co_return error != Error::none ? error : co_await locked.acquire(thread(), true);
+}
+
 sim::Task<void> Endpoint::open() {
   // The program runs before it calls anything: no strategy pays for the first switch to it.
   co_await host_.cpu.run(thread(), cpu::Work::user, sim::Time{0});
@@ -77,9 +89,7 @@ sim::Task<void> Endpoint::open() {
   }
   if (private_table_ == nullptr) co_return;
   for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
-    const rdma::RegisteredBuffer pinned = buffer(page, os::kPage);
-    Error error = co_await pinned.add(thread());
-    if (error == Error::none) error = co_await pinned.acquire(thread(), true);
+    const Error error = co_await hold(page);
     if (error == Error::limit) {
       throw RunFailure(
           fmt::format("node {}: the library's pages are not pinned for the private table: {} (RLIMIT_MEMLOCK)", node(),

@@ -47,9 +47,13 @@ class Endpoint final : public rdma::Endpoint {
  private:
   // The table that the SMMU walks for the process.
   std::uint64_t make_table(rdma::Translate translate);
+  // Makes the private table have a page of the library's own, for the life of the process. It is no buffer of the
+  // program, so that it counts in no cache.
+  sim::Task<os::Error> hold(std::uint64_t page);
   void set_up_channel(unsigned channel);
 
   Device device_;
+  bool pins_ = false;  // so the strategy does; else it locks, if it has a private table
   os::PrivateTable* private_table_ = nullptr;
   os::MirroredTable* mirror_ = nullptr;
   std::unique_ptr<Library> library_;
