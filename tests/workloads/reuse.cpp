@@ -42,6 +42,24 @@ TEST_CASE("reuse: buffers are drawn in turn, evenly, or in proportion to 1/n") {
   for (unsigned n = 1; n <= 4; ++n) CHECK(zipf[n - 1] == Approx(1 / harmonic / n).margin(0.01));
 }
 
+TEST_CASE("reuse: a post costs the same, whoever registers new memory before it") {
+  const std::int64_t post = run_well(preset("resident") + reuse(1)).row("user post");
+  CHECK(post > 0);
+  for (const char* strategy : {"resident", "populate", "mlock", "pin-once", "pin-per-transfer", "pin-cache"}) {
+    INFO(strategy);
+    CHECK(run_well(preset(strategy) + reuse(0)).row("user post") == post);
+  }
+}
+
+TEST_CASE("reuse: a budget of the whole pool holds the whole pool, whichever table the device walks") {
+  for (const char* strategy : {"pin-cache", "pin-cache-private"}) {
+    INFO(strategy);
+    const Point point = run_well(preset(strategy) + reuse(1) + Settings{{"strategy.pin_cache.budget", "64 KiB"}});
+    CHECK(point.count("cache_hits") == 40);
+    CHECK(point.count("cache_evictions") == 0);
+  }
+}
+
 TEST_CASE("reuse: what has been used before is warm, whoever registers it") {
   const Point resident = run_well(preset("resident") + reuse(1));
   CHECK(resident.count("buffers_reused") == 20);

@@ -108,7 +108,10 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
 
   from.keeps_core();
   const sim::Time begin = now();
-  if (is_new) co_await on_both_sides(&Reuse::register_new, index);
+  if (is_new) {
+    co_await on_both_sides(&Reuse::register_new, index);
+    from.keeps_core();  // that it waits for the target here belongs to the experiment
+  }
   const rdma::RegisteredBuffer own = source_.buffer(index, config_.size);
   if (strategy_.asks_target()) co_await handshake_.prepare(from.thread(), own, false, index);
   const auto size = static_cast<std::uint32_t>(config_.size);
