@@ -150,12 +150,9 @@ Limit limit_of(const PointResult& point) {
   return limit;
 }
 
-bool Limit::joins(const Limit& other) const {
-  return kind == other.kind && (part == other.part || kind == Kind::none_busy);
-}
+bool Limit::joins(const Limit& other) const { return kind == other.kind && part == other.part; }
 
 void Limit::join(const Limit& other) {
-  if (other.most > most) part = other.part;
   least = std::min(least, other.least);
   most = std::max(most, other.most);
   again = std::max(again, other.again);
