@@ -144,13 +144,17 @@ Preset Presets::named(const std::string& reference, const Place& place, const st
   Found found = find(reference, place, key, /*among_own=*/true);
   Preset whole = found.preset;
   std::vector<std::string> seen{found.id};
+  std::vector<Place> links;  // where each of them says what it is based on
   while (!found.preset.based_on.empty()) {
     const Preset below = found.preset;
+    links.push_back(below.based_on_place);
     found = find(below.based_on, below.based_on_place, "based_on", found.is_own);
     whole.bases.push_back(below.based_on);
-    if (std::ranges::find(seen, found.id) != seen.end()) {
-      diagnostics_.add(below.based_on_place, "based_on", "a {} that is based on itself: '{}' on '{}'", to_string(kind_),
-                       reference, fmt::join(whole.bases, "' on '"));
+    if (const auto first = std::ranges::find(seen, found.id); first != seen.end()) {
+      // A circle has no wrong link: the one that is met first is told.
+      diagnostics_.add(links[static_cast<std::size_t>(first - seen.begin())], "based_on",
+                       "a {} that is based on itself: '{}' on '{}'", to_string(kind_), reference,
+                       fmt::join(whole.bases, "' on '"));
       break;
     }
     if (seen.size() > kMostBases) {

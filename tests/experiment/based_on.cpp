@@ -92,7 +92,12 @@ TEST_CASE("a strategy's own name as its base, circles and unknown bases are refu
   CHECK(told(sandbox, "strategy.s.based_on = \"s\"\n") ==
         "mine.toml:1:23: based_on: a strategy that is based on itself: 's' on 's'");
   CHECK(told(sandbox, "strategy.a.based_on = \"b\"\nstrategy.b.based_on = \"a\"\nstrategies = [\"a\"]\n") ==
-        "mine.toml:2:23: based_on: a strategy that is based on itself: 'a' on 'b' on 'a'");
+        "mine.toml:1:23: based_on: a strategy that is based on itself: 'a' on 'b' on 'a'");
+  // The circle of b and c is told at its own first link, not at the one that leads there.
+  CHECK(told(sandbox,
+             "strategy.a.based_on = \"b\"\nstrategy.b.based_on = \"c\"\nstrategy.c.based_on = \"b\"\n"
+             "strategies = [\"a\"]\n") ==
+        "mine.toml:2:23: based_on: a strategy that is based on itself: 'a' on 'b' on 'c' on 'b'");
   sandbox.write("x.toml", "based_on = \"./x.toml\"\n");
   CHECK(told(sandbox, "strategies = [\"x.toml\"]\n") ==
         "x.toml:1:12: based_on: a strategy that is based on itself: 'x.toml' on './x.toml'");

@@ -308,7 +308,7 @@ TEST_CASE("a platform takes from its base what it does not say itself") {
   CHECK(told("based_on = \"q.toml\"\n" + own) == "145 ns, 8 Gb/s");
   sandbox.write("q.toml", "based_on = \"p.toml\"\n");
   CHECK(told("based_on = \"q.toml\"\n") ==
-        "q.toml:1:12: based_on: a platform that is based on itself: 'p.toml' on 'q.toml' on 'p.toml'");
+        "p.toml:1:12: based_on: a platform that is based on itself: 'p.toml' on 'q.toml' on 'p.toml'");
 }
 
 TEST_CASE("the effective configuration is read back to the same points") {
