@@ -99,12 +99,13 @@ struct StepInfo {
 };
 using Step = Described<StepInfo>;
 
-// Whether no two of a list are equal. Each list of steps or of tracks asserts it at compile time.
+// Whether no two of a list are equal. Each list of steps or of tracks asserts it at compile time: by identity() alone,
+// because to g++ 12 a comparison of addresses is no constant where its undefined-behaviour sanitizer watches.
 template <typename List>
 constexpr bool all_differ(const List& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (list[i] == list[j]) return false;
+      if (list[i]->identity() == list[j]->identity()) return false;
     }
   }
   return true;
