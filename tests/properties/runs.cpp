@@ -21,13 +21,14 @@ using sim::StepRecord;
 
 // A case takes milliseconds; what takes this long hangs.
 constexpr unsigned kCpuSeconds = 60;
-// By then nothing is left of a run whose transfers are over, unless other programs' never end: where a request takes
-// longer than exanest.block_timeout it is sent again for ever.
+// Without a step for this long, what is left of a run whose transfers are over are wake-ups that find nothing to do.
 constexpr sim::Time kQuiet = std::chrono::seconds{1};
 
 class Log : public sim::StepListener {
  public:
   void on_step(const StepRecord& record) override { records_.push_back(record); }
+
+  std::size_t steps() const { return records_.size(); }
 
   // In order of time. Of a run that was cut short only what lies before the cut.
   std::string text(sim::Time end) {
@@ -87,7 +88,17 @@ std::string measured(const workloads::Benchmark& benchmark) {
   return lines;
 }
 
-// Runs until nothing is left to happen: a timeout or a late fault after the last transfer counts, too.
+// Runs until nothing is left to happen: a timeout or a late fault after the last transfer counts, too. Some runs never
+// come to that: where a request takes longer than exanest.block_timeout it is sent again for ever, with steps.
+void run_to_the_end(sim::EventLoop& loop, const Log& log) {
+  loop.run(loop.now() + kQuiet);
+  std::size_t steps = 0;
+  do {
+    steps = log.steps();
+    loop.run(loop.now() + kQuiet);
+  } while (loop.pending() && log.steps() == steps);
+}
+
 std::string run(workloads::Configuration configuration, std::uint64_t seed, unsigned cells_per_train, Compare compare) {
   configuration.machine.cells_per_train = cells_per_train;
   Log log;
@@ -103,8 +114,7 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
     benchmark->on_measurement_ends = count;
     benchmark->start();
     cluster.loop.run(configuration.workload.time_limit);
-    // A settled wake-up behind the limit (of responses that were announced for then and put off) holds back no counter.
-    if (benchmark->finished()) cluster.loop.run(cluster.loop.now() + kQuiet);
+    if (benchmark->finished()) run_to_the_end(cluster.loop, log);
     cluster.loop.rethrow_failure();
     workloads::check_not_stuck(cluster, *benchmark);
     ending = measured(*benchmark) + (compare == Compare::all ? window : "");
