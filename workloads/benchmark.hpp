@@ -124,8 +124,8 @@ void check_books(platform::Cluster& cluster, bool changing);
 
 // From now on, while events run: calls `heartbeat`, if there is one, a few times a second, and check_books(); and
 // `look`, if there is one, every few thousand events. All look between events and change nothing; together they take a
-// hundredth of the time at most.
+// hundredth of the time at most, without `at_each_event`.
 void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat,
-               std::function<void()> look = {});
+               std::function<void()> look = {}, std::function<void()> at_each_event = {});
 
 }  // namespace faultline::workloads

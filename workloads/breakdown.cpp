@@ -5,6 +5,7 @@
 
 #include "models/platform/lives.hpp"
 #include "models/trace/resend_text.hpp"
+#include "workloads/chain.hpp"
 
 namespace faultline::workloads {
 
@@ -39,24 +40,13 @@ void Breakdown::on_step(const StepRecord& record) {
 void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end) {
   const auto found = open_.find(transfer);
   if (found == open_.end()) return;
-  const sim::Vector<StepRecord> records = std::move(found->second);
+  const sim::Vector<StepRecord> chain = deciding_chain(found->second);
   open_.erase(found);
-  const StepRecord* last = nullptr;
-  for (const StepRecord& record : records) {
-    if (record.step->mark == Mark::part_over && (last == nullptr || record.at >= last->at)) last = &record;
-  }
-  sim::Vector<StepRecord> chain;
-  for (const StepRecord& record : records) {
-    const bool of_last = last != nullptr && record.key.part == last->key.part;
-    if (of_last || record.step->scope == Scope::transfer) chain.push_back(record);
-  }
-  const auto [first, final] =
-      std::minmax_element(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
-  program_ = first->node == data_source_ ? End::source : End::destination;
+  program_ = chain.front().node == data_source_ ? End::source : End::destination;
   add_around(queue_, begin - arrived);
-  add_around(prepare_, first->at - begin);
-  add_around(release_, end - final->at);
-  add(std::move(chain));
+  add_around(prepare_, chain.front().at - begin);
+  add_around(release_, end - chain.back().at);
+  add(chain);
 }
 
 void Breakdown::add_around(Row& row, sim::Time time) {
@@ -66,12 +56,12 @@ void Breakdown::add_around(Row& row, sim::Time time) {
 }
 
 void Breakdown::finish_message(bool measured) {
-  if (measured) add(std::move(message_));
+  std::stable_sort(message_.begin(), message_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  if (measured) add(message_);
   message_.clear();
 }
 
-void Breakdown::add(sim::Vector<StepRecord> chain) {
-  std::stable_sort(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+void Breakdown::add(const sim::Vector<StepRecord>& chain) {
   ++transfers_;
   for (std::size_t i = 1; i < chain.size(); ++i) {
     const End end = chain[i].node == data_source_ ? End::source : End::destination;

@@ -53,7 +53,7 @@ class Breakdown : public sim::StepListener {
     std::uint64_t samples = 0;
   };
 
-  void add(sim::Vector<sim::StepRecord> chain);
+  void add(const sim::Vector<sim::StepRecord>& chain);
   // A row of what the program does around the chain, which takes no time with most strategies.
   static void add_around(Row& row, sim::Time time);
   void append(const Row& row, const StepDoc& doc, std::vector<BreakdownRow>& rows) const;

@@ -21,6 +21,7 @@
 #include "workloads/point_metrics.hpp"
 #include "workloads/recording.hpp"
 #include "workloads/rounded_bytes.hpp"
+#include "workloads/story/story.hpp"
 #include "workloads/time_series.hpp"
 
 namespace faultline::workloads {
@@ -95,13 +96,14 @@ void check_books(platform::Cluster& cluster, bool changing) {
 
 // The host's clock is looked at seldom, a beat's sum over all routers is rarer still, and books that take long to
 // compare are compared seldom: together a hundredth of the run, and less.
-void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat, std::function<void()> look) {
+void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat, std::function<void()> look,
+               std::function<void()> at_each_event) {
   constexpr std::uint64_t kEventsBetweenLooks = 16384;
   // Static, since the watch outlives this function and the operators of std::chrono take references.
   static constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
   const auto first = Clock::now() + kBetweenBeats;
-  cluster.loop.watch(kEventsBetweenLooks, [&cluster, beat = std::move(heartbeat), see = std::move(look),
-                                           next_beat = first, next_check = first]() mutable {
+  auto seldom = [&cluster, beat = std::move(heartbeat), see = std::move(look), next_beat = first,
+                 next_check = first]() mutable {
     if (see) see();
     const auto now = Clock::now();
     if (beat && now >= next_beat) {
@@ -112,6 +114,11 @@ void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> he
     check_books(cluster, /*changing=*/true);
     const auto end = Clock::now();
     next_check = end + std::max(kBetweenBeats, 100 * (end - now));
+  };
+  if (!at_each_event) return cluster.loop.watch(kEventsBetweenLooks, std::move(seldom));
+  cluster.loop.watch(1, [seldom = std::move(seldom), often = std::move(at_each_event), &loop = cluster.loop]() mutable {
+    often();
+    if (loop.events_run() % kEventsBetweenLooks == 0) seldom();
   });
 }
 
@@ -143,6 +150,7 @@ class Experiment {
       measured_.before = snapshot(cluster_, configuration_);
       background_.start();
       series_.begin();
+      if (on_measurement_begins) on_measurement_begins();
     };
     benchmark_->on_measurement_ends = [this] {
       series_.end();
@@ -156,7 +164,10 @@ class Experiment {
   Experiment& operator=(const Experiment&) = delete;
 
   void start() { benchmark_->start(); }
+  std::uint64_t planned() const { return benchmark_->planned(); }
   double share_done() const { return benchmark_->work_done() / work_; }
+  // Called when the first measured transfer is about to begin.
+  std::function<void()> on_measurement_begins;
   // Throws sim::RunFailure when the benchmark has not come to its end.
   void check() {
     if (!benchmark_->finished()) check_books(cluster_, /*changing=*/true);
@@ -244,7 +255,40 @@ PointResult run_with(const Configuration& configuration, sim::Seed seed, const b
 
 }  // namespace
 
+namespace {
+
+// The run up to the end of one transfer. A run that fails is told as far as it came.
+PointResult tell_with(const Configuration& configuration, sim::Seed seed, const Watch& watch) {
+  PointResult result;
+  try {
+    platform::Cluster cluster("cluster", configuration.machine, seed);
+    StoryRecorder recorder(*watch.story, cluster, [&cluster] { cluster.loop.stop(); });
+    cluster.boot();
+    Experiment experiment(configuration, cluster, seed);
+    experiment.on_measurement_begins = [&recorder] { recorder.measurement_begins(); };
+    watch_run(cluster, watch.heartbeat, {}, [&recorder] { recorder.look(); });
+    experiment.start();
+    cluster.loop.run(configuration.workload.time_limit);
+    recorder.finish();
+    std::string why;
+    try {
+      cluster.loop.rethrow_failure();
+      if (recorder.outcome() == StoryRecorder::Outcome::unfinished) experiment.check();
+    } catch (const sim::RunFailure& failure) {
+      why = failure.what();
+    }
+    result.story = story_json(recorder, cluster, experiment.planned(), why);
+  } catch (const sim::RunFailure& failure) {
+    result.error = failure.what();
+    result.error_keys = failure.keys();
+  }
+  return result;
+}
+
+}  // namespace
+
 PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch) {
+  if (watch.story) return tell_with(configuration, sim::Seed(seed), watch);
   bool draws = false;
   PointResult result = run_with(configuration, sim::Seed(seed, &draws), draws, watch);
   result.draws = draws;

@@ -112,11 +112,18 @@ struct Totals {
   }
 };
 
-// What looks at a run from outside. It changes nothing in the result but `profile` and `traced`.
+// One transfer of a run, to be told.
+struct StoryRequest {
+  std::uint64_t transfer = 0;  // from 1 on in the order in which programs begin them; 0: the first that is measured
+};
+
+// What looks at a run from outside. It changes nothing in the result but `profile` and `traced`. With a story the run
+// ends when its transfer does, and `story` is the only result.
 struct Watch {
   std::function<void(const Totals&)> heartbeat;  // called a few times a second while events run
   bool profile = false;
   std::optional<trace::TraceRequest> trace = std::nullopt;
+  std::optional<StoryRequest> story = std::nullopt;
 };
 
 // Of the metrics those of one part of the run: of a node (or a router without one), or of a flow.
@@ -142,6 +149,7 @@ struct PointResult {
   bool draws = true;                       // a random number, as far as is known; if not, every seed gives this result
   std::vector<sim::Profile::Row> profile;  // empty unless asked for
   std::string traced;                      // what was recorded, or why it was not: a line for people
+  std::string story;                       // JSON (workloads/story/story.hpp); empty unless asked for
   // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.
   std::vector<std::string> failed_checks;
   // Where failures are counted: what the kernel refused to a program by a limit, which ended it. No metrics then.

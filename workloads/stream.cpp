@@ -136,15 +136,18 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   if (leaves) co_await make_cold(lane);
   from_.keeps_core();
   co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);
-  Running running{&lane, std::min(arrived, clock_.now()), clock_.now(), {}, {}, leaves && flow_.cold != Cold::none};
+  const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
+  const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
+  const ToldTransfer told(from_, operation, lane.from_address, remote, flow_.size, arrived);
+  Running running{&lane, std::min(arrived, clock_.now()),   clock_.now(), told, {},
+                  {},    leaves && flow_.cold != Cold::none};
   if (strategy_.asks_target()) {
     co_await handshake_.prepare(from_.thread(), lane.from_buffer, flow_.reads(), lane.slot);
   }
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
-  const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
-  const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
   running.posted = co_await from_.post(from_.thread(), operation, lane.from_address, remote, flow_.size);
+  told.posted(running.posted);
   running_.push_back(std::move(running));
 }
 
@@ -164,6 +167,7 @@ Task<void> Stream::finish_oldest() {
   if (strategy_.asks_target()) {
     check_buffer(co_await running.lane->from_buffer.release(*ends_), "releasing", from_.vm());
   }
+  running.told.ended(clock_.now(), status == rdma::Status::done);
   if (status == rdma::Status::done) {
     tally_->samples.push_back(
         {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});

@@ -17,6 +17,7 @@
 #include "workloads/flows/flow.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/paced.hpp"
+#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
@@ -55,6 +56,7 @@ class Stream : private Paced {
     const Lane* lane;
     sim::Time arrived;
     sim::Time begin;
+    ToldTransfer told;
     rdma::Posted posted;
     sim::Content expected;
     bool cold;

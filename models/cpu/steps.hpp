@@ -4,13 +4,28 @@
 
 #include "models/sim/trace.hpp"
 
-namespace faultline::cpu::step {
+namespace faultline::cpu {
+
+namespace worker {
+
+inline constexpr sim::WorkerInfo kInterrupts{"interrupts", 6};
+
+}  // namespace worker
+
+namespace step {
 
 using sim::Scope;
 using sim::StepInfo;
 
-inline constexpr StepInfo kInterruptRaised{.name = "interrupt_raised", .scope = Scope::node};  // a line has gone high
+inline constexpr StepInfo kInterruptRaised{.name = "interrupt_raised",
+                                           .scope = Scope::node,
+                                           .phase = {.worker = worker::kInterrupts},
+                                           .told = "An interrupt line goes high."};
 inline constexpr StepInfo kInterruptTaken{.name = "interrupt_taken",
-                                          .scope = Scope::node};  // a handler's first instruction
+                                          .scope = Scope::node,
+                                          .phase = {.worker = worker::kInterrupts},
+                                          .told = "A core executes the first instruction of the interrupt's handler."};
 
-}  // namespace faultline::cpu::step
+}  // namespace step
+
+}  // namespace faultline::cpu

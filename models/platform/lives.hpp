@@ -9,6 +9,7 @@
 #include "models/drivers/exanest/steps.hpp"
 #include "models/network/tracks.hpp"
 #include "models/nic/exanest/tracks.hpp"
+#include "models/os/tracks.hpp"
 #include "models/smmu/tracks.hpp"
 
 namespace faultline::platform {
@@ -22,7 +23,7 @@ inline constexpr auto kTracks = std::to_array<sim::TrackKind>(
     {cpu::track::kCore, cpu::track::kR5, cpu::track::kInterrupt, exanest::track::kChannel, exanest::track::kServedReads,
      exanest::track::kSendUnit, exanest::track::kSendQueue, exanest::track::kSendBlocks, exanest::track::kReceiveQueue,
      exanest::track::kFaultFifo, smmu::track::kTbu, smmu::track::kWalker, smmu::track::kWalks, smmu::track::kStalls,
-     network::track::kLink});
+     network::track::kLink, os::track::kCalls});
 static_assert(sim::all_differ(kTracks), "two tracks of one rank and name are the same track");
 
 }  // namespace faultline::platform

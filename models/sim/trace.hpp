@@ -83,10 +83,12 @@ enum class Mark : std::uint8_t {
   transfer_over,   // for the program: what comes later leads nowhere
   part_begins,     // the NIC has turned to the part
   part_over,       // the initiator knows that all of it has arrived
+  part_faulted,    // an attempt has met a fault: what follows of it answers the fault
   part_lost,       // an attempt was given up; its row is shown behind others that begin at the same time
   message_begins,  // a later one begins only when the one before was received
   message_kept,    // by the program, which had all of it before
   told_as_fault,   // on_fault() says more of it
+  stall_over,      // accesses that waited since their faults go on, or are ended
   for_timelines,   // nobody else is told
 };
 
@@ -95,6 +97,7 @@ struct StepInfo {
   Scope scope = Scope::part;
   Mark mark = Mark::none;
   Phase phase{};
+  std::string_view told{};  // for people: what has been done when the step is reported, and why; a sentence or two
   constexpr std::string_view identity() const { return name; }
 };
 using Step = Described<StepInfo>;
@@ -188,9 +191,29 @@ struct PageFault {
   bool injected = false;
 };
 
+// A transfer as its program sees it, or with no addresses a small message.
+struct TransferBegin {
+  struct End {
+    NodeId node = 0;
+    std::uint32_t process = 0;  // on that node
+    std::uint64_t address = 0;  // of the buffer
+  };
+  Time arrived{0};  // of an open loop; else as `at`
+  Time at{0};       // the program begins to prepare it
+  End initiator;
+  End target;
+  bool reads = false;
+  bool bystander = false;  // never measured: it is there to be disturbed
+  std::uint64_t bytes = 0;
+};
+
 // Wants to know everything.
 class Timeline : public StepListener {
  public:
+  // Programs tell of their transfers, by numbers from 1 on in the order in which programs begin them.
+  virtual void on_begin(std::uint64_t /*number*/, const TransferBegin&) {}
+  virtual void on_posted(std::uint64_t /*number*/, std::uint64_t /*transfer*/) {}  // 0: refused
+  virtual void on_end(std::uint64_t /*number*/, Time /*at*/, bool /*done*/) {}
   virtual void on_slice(const Slice& slice) = 0;
   virtual void on_level(Time at, const Track& track, std::uint64_t level) = 0;
   // Cells of a train are going to leave by a link from `begin` to `end`, as far as is known. What was said of this
@@ -225,10 +248,23 @@ class Trace {
   void link(const Slice& plan, const void* train) const {
     for (Timeline* timeline : timelines_) timeline->on_link(plan, train);
   }
+  // The transfer's number.
+  std::uint64_t begins(const TransferBegin& begin) {
+    ++begun_;
+    for (Timeline* timeline : timelines_) timeline->on_begin(begun_, begin);
+    return begun_;
+  }
+  void posted(std::uint64_t number, std::uint64_t transfer) const {
+    for (Timeline* timeline : timelines_) timeline->on_posted(number, transfer);
+  }
+  void ends(std::uint64_t number, Time at, bool done) const {
+    for (Timeline* timeline : timelines_) timeline->on_end(number, at, done);
+  }
 
  private:
   std::vector<StepListener*> listeners_;
   std::vector<Timeline*> timelines_;
+  std::uint64_t begun_ = 0;  // transfers
 };
 
 }  // namespace faultline::sim

@@ -161,6 +161,23 @@ Smmu::Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Co
 
 Smmu::~Smmu() = default;
 
+const ContextBank* Smmu::bank_of(std::uint16_t asid) const {
+  const auto& banks = parts_->state.banks;
+  const auto found = std::find_if(banks.begin(), banks.end(), [&](const ContextBank& bank) {
+    return bank.translates() && bank.tag().asid == asid;
+  });
+  return found == banks.end() ? nullptr : &*found;
+}
+
+std::optional<Leaf> Smmu::micro_tlb_entry(const Tag& tag, std::uint64_t va) const {
+  for (const auto& tbu : parts_->tbus) {
+    if (const auto leaf = tbu->peek(tag, va)) return leaf;
+  }
+  return std::nullopt;
+}
+
+std::optional<Leaf> Smmu::macro_tlb_entry(const Tag& tag, std::uint64_t va) const { return parts_->tcu.peek(tag, va); }
+
 void Smmu::observe_faults(FaultObserver& observer) { parts_->state.fault_observer = &observer; }
 
 void Smmu::end_of_elaboration() {

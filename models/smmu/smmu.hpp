@@ -19,6 +19,7 @@
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <systemc>
 #include <tlm>
 
@@ -31,6 +32,8 @@
 #include "models/smmu/translation.hpp"
 
 namespace faultline::smmu {
+
+class ContextBank;
 
 class Smmu : public sc_core::sc_module, private DvmSink {
  public:
@@ -63,6 +66,12 @@ class Smmu : public sc_core::sc_module, private DvmSink {
 
   // Who is told of each access that does not go through, at that instant.
   void observe_faults(FaultObserver& observer);
+
+  // What registers and caches hold at this instant, for who looks on: it is no use of an entry.
+  // The bank that translates for the ASID, or nullptr.
+  const ContextBank* bank_of(std::uint16_t asid) const;
+  std::optional<Leaf> micro_tlb_entry(const Tag& tag, std::uint64_t va) const;  // of the first TBU that has one
+  std::optional<Leaf> macro_tlb_entry(const Tag& tag, std::uint64_t va) const;
 
  private:
   struct Parts;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <tlm>
 #include <vector>
 
@@ -118,6 +119,9 @@ class Tbu {
   void resume(unsigned bank, bool terminate);
   // The bank's fault no longer holds others off.
   void let_go(unsigned bank);
+
+  // For who looks on.
+  std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return micro_tlb_.peek(tag, va); }
 
  private:
   // Short lists: a deque takes memory even if it stays empty, in thousands of nodes.

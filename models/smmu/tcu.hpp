@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <tlm>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Tcu {
   void descriptor_answer(tlm::tlm_generic_payload& payload);
   void answer_recalled(tlm::tlm_generic_payload& payload);
   void invalidate(const Invalidation& what);
+
+  // For who looks on.
+  std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return macro_tlb_.peek(tag, va); }
 
  private:
   // One walk. Several misses (of other TBUs, or of the other channel) may wait for it.

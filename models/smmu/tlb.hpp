@@ -52,6 +52,13 @@ class SetAssociative {
     return at == keys_.size() ? nullptr : &touch(at);
   }
 
+  // The same for who only looks: it is no use of the entry.
+  std::optional<Value> peek(const Tag& tag, std::uint64_t va, unsigned level) const {
+    if (keys_.empty()) return std::nullopt;
+    const std::size_t at = place_of(TlbKey::of(tag, va, level));
+    return at == keys_.size() ? std::nullopt : std::optional(values_[at]);
+  }
+
   // Returns what it replaced.
   std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
     if (sets_ == 0) return std::nullopt;
@@ -136,6 +143,12 @@ class Tlb {
       if (const Leaf* leaf = leaves_.find(tag, va, level)) return leaf;
     }
     return nullptr;
+  }
+  std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const {
+    for (unsigned level = 3; level >= 1; --level) {
+      if (const auto leaf = leaves_.peek(tag, va, level)) return leaf;
+    }
+    return std::nullopt;
   }
   // Returns what it replaced.
   std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {

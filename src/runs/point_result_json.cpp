@@ -18,7 +18,7 @@ BOOST_HANA_ADAPT_STRUCT(faultline::workloads::Series, name, unit, description, i
 BOOST_HANA_ADAPT_STRUCT(faultline::workloads::Totals, events, cell_hops, simulated_ps);
 BOOST_HANA_ADAPT_STRUCT(faultline::sim::Profile::Row, part, events, calls, host_ns);
 BOOST_HANA_ADAPT_STRUCT(faultline::workloads::PointResult, metrics, parts, breakdown, distributions, series, notes,
-                        events, cell_hops, simulated_ps, draws, profile, traced, failed_checks, refused, error,
+                        events, cell_hops, simulated_ps, draws, profile, traced, story, failed_checks, refused, error,
                         error_keys);
 BOOST_HANA_ADAPT_STRUCT(faultline::runs::PointOutcome, status, result, error, totals, host_seconds, cpu_seconds,
                         peak_mib);

@@ -108,6 +108,8 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
 
   from.keeps_core();
   const sim::Time begin = now();
+  const rdma::RemoteBuffer remote{to.node(), to.process().id(), target_.addresses[index]};
+  const ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
   if (is_new) {
     co_await on_both_sides(&Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment
@@ -116,8 +118,8 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
   if (strategy_.asks_target()) co_await handshake_.prepare(from.thread(), own, false, index);
   const auto size = static_cast<std::uint32_t>(config_.size);
   const sim::Content expected = from.vm().read(from.process(), address, size);
-  const rdma::RemoteBuffer remote{to.node(), to.process().id(), target_.addresses[index]};
   const rdma::Posted posted = co_await from.post(from.thread(), rdma::Operation::write, address, remote, config_.size);
+  told.posted(posted);
   rdma::Status status = rdma::Status::error;
   if (posted.transfer != 0) status = co_await from.wait(from.thread(), posted);
   const bool done = status == rdma::Status::done;
@@ -125,6 +127,7 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
     ++(measured ? data_errors_ : other_data_errors_);
   }
   if (strategy_.asks_target()) check_buffer(co_await own.release(from.thread()), "releasing", from.vm());
+  told.ended(now(), done);
   work_done_ += work_of_transfer(config_.size);
   if (measured && done) {
     samples_.push_back({begin, now(), config_.size});

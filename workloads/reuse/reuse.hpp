@@ -18,6 +18,7 @@
 #include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
 #include "workloads/start_phase.hpp"
+#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 

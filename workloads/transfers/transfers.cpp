@@ -79,6 +79,8 @@ Task<void> Transfers::run_messages() {
     initiator_->keeps_core();
     target_->keeps_core();
     const sim::Time begin = clock.now();
+    const ToldTransfer told(*initiator_, rdma::Operation::write, 0, {target_->node(), target_->process().id(), 0},
+                            config_.size);
     // The receiver is already polling when the message is sent, as in every latency benchmark.
     sim::Signal received(clock.loop);
     Message got{};
@@ -96,6 +98,7 @@ Task<void> Transfers::run_messages() {
     while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
     work_done_ += work_of_transfer(config_.size);
     if (got != message) ++(i >= config_.warmup ? data_errors_ : other_data_errors_);
+    told.ended(end, got == message);
     breakdown_.finish_message(i >= config_.warmup);
     if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});
   }
@@ -316,17 +319,19 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
 
   initiator_->keeps_core();
   const bool cold = cools && config_.cold != Cold::none;
-  Running running{index, std::min(arrived, now()), now(), {}, {}, measures(), cold};
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
+  const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
+  const ToldTransfer told(*initiator_, operation, lane.initiator_address, remote, config_.size, arrived);
+  Running running{index, std::min(arrived, now()), now(), told, {}, {}, measures(), cold};
   if (strategy_.asks_target()) {
     co_await handshake_->prepare(initiator_->thread(), *lane.initiator_buffer, reads(), index);
   }
   Endpoint& source = data_source();
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
-  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
-  const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
   injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
   running.posted =
       co_await initiator_->post(initiator_->thread(), operation, lane.initiator_address, remote, config_.size);
+  told.posted(running.posted);
   ++started_;
   running_.push_back(std::move(running));
 }
@@ -350,6 +355,7 @@ Task<void> Transfers::finish_oldest() {
   const sim::Time end = now();
   work_done_ += work_of_transfer(config_.size);
   const bool completed = status == rdma::Status::done;
+  running.told.ended(end, completed);
   if (running.measured && completed) {
     samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
   }
@@ -390,10 +396,14 @@ Task<void> Transfers::run_clean(unsigned index) {
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
     co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
+    const ToldTransfer told(*initiator_, config_.clean_kind, local, remote, config_.clean_size, sim::kNever,
+                            /*bystander=*/true);
     const rdma::Posted posted =
         co_await initiator_->post(thread, config_.clean_kind, local, remote, config_.clean_size);
+    told.posted(posted);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->wait(thread, posted);
+    told.ended(now(), status == rdma::Status::done);
     breakdown_.forget(posted.transfer);
     if (status != rdma::Status::done) {
       ++clean_failed_;

@@ -19,6 +19,7 @@
 #include "workloads/ignored_settings.hpp"
 #include "workloads/paced.hpp"
 #include "workloads/start_phase.hpp"
+#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
@@ -49,6 +50,7 @@ class Transfers : public Benchmark, private Paced {
     unsigned lane;
     sim::Time arrived;
     sim::Time begin;
+    ToldTransfer told;
     rdma::Posted posted;
     sim::Content expected;
     bool measured;

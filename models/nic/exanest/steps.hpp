@@ -25,79 +25,106 @@ using sim::StepInfo;
 inline constexpr StepInfo kTransferStarted{
     .name = "transfer_started",
     .scope = Scope::transfer,
-    .phase = {worker::kFirmware, "R5 start", "firmware sets the transfer up", "exanest.transfer_startup"}};
+    .phase = {worker::kFirmware, "R5 start", "firmware sets the transfer up", "exanest.transfer_startup"},
+    .told = "The firmware on the R5 takes the descriptor from the channel and sets the transfer up."};
 // The R5 has handed the block to the send unit.
 inline constexpr StepInfo kBlockScheduled{
     .name = "block_scheduled",
     .mark = Mark::part_begins,
     .phase = {worker::kFirmware, "R5 block scheduling",
               "firmware hands the block to the send unit; in a transfer of several blocks, after those before it",
-              "exanest.block_scheduling"}};
+              "exanest.block_scheduling"},
+    .told = "The firmware hands the block to the send unit."};
 // Send unit: first AXI read of the block, first cell handed to the network.
 inline constexpr StepInfo kReadIssued{
     .name = "read_issued",
-    .phase = {worker::kEngine, "send unit start", "send unit takes the block command", "exanest.send_pipeline"}};
+    .phase = {worker::kEngine, "send unit start", "send unit takes the block command", "exanest.send_pipeline"},
+    .told = "The send unit takes the block and issues its first read of the source buffer, by virtual address."};
 inline constexpr StepInfo kCellSent{
     .name = "cell_sent",
     .phase = {worker::kEngine, "source read, first cell", "AXI read of the first cell, translation included",
-              "axi.*, smmu.*, ddr.*"}};
+              "axi.*, smmu.*, ddr.*"},
+    .told =
+        "The SMMU has translated the address and memory has answered the read: the first cell leaves for the network."};
 // Receive unit: first cell of the block, the last write of its block is answered.
 inline constexpr StepInfo kCellArrived{
-    .name = "cell_arrived", .phase = {worker::kNetwork, "network", "links and routers, first cell", "network.*"}};
+    .name = "cell_arrived",
+    .phase = {worker::kNetwork, "network", "links and routers, first cell", "network.*"},
+    .told = "The first cell of the block has crossed links and routers and is in the receive unit."};
 inline constexpr StepInfo kBlockWritten{.name = "block_written",
                                         .mark = Mark::for_timelines,
-                                        .phase = {.worker = worker::kEngine, .label = "writes to memory"}};
+                                        .phase = {.worker = worker::kEngine, .label = "writes to memory"},
+                                        .told = "The last write of the block into memory is answered."};
 // Receive or send unit: first error response of the block.
 inline constexpr StepInfo kFaultDetected{
     .name = "fault_detected",
+    .mark = Mark::part_faulted,
     .phase = {worker::kEngine, "walk and fault",
-              "cells before the bad burst; its translation, the walk, the error response", "axi.*, smmu.*, ddr.*"}};
+              "cells before the bad burst; its translation, the walk, the error response", "axi.*, smmu.*, ddr.*"},
+    .told =
+        "The SMMU answers an access of the block with an error: the page table that it walks has no translation that "
+        "allows the access."};
 inline constexpr StepInfo kFaultLogged{
     .name = "fault_logged",
-    .phase = {worker::kEngine, "fault record", "record enters the fault FIFO", "exanest.fault_logging"}};
+    .phase = {worker::kEngine, "fault record", "record enters the fault FIFO", "exanest.fault_logging"},
+    .told = "The DMA engine puts a record of the fault (which block, which address) into its fault FIFO."};
 // The source's R5 has the request, and has put the block back on its queue.
 inline constexpr StepInfo kRetryReceived{
     .name = "retry_received",
     .phase = {worker::kFirmware, "request transport", "mailboxes and, for RAPF, the network",
-              "exanest.message_pipeline, network.*"}};
+              "exanest.message_pipeline, network.*"},
+    .told =
+        "The request for the block has come to the R5 of the source, through mailboxes and, from the other node, the "
+        "network."};
 inline constexpr StepInfo kBlockRequeued{
     .name = "block_requeued",
     .phase = {worker::kFirmware, "R5 retry processing", "firmware puts the block back on its queue",
-              "exanest.retransmit_processing"}};
+              "exanest.retransmit_processing"},
+    .told = "The firmware puts the block back on its queue. The block will be sent again."};
 // The source: timeout of the block, acknowledgement of the block.
 inline constexpr StepInfo kTimedOut{
     .name = "timed_out",
     .mark = Mark::part_lost,
-    .phase = {worker::kFirmware, "timeout", "wait until the block's timeout", "exanest.block_timeout"}};
+    .phase = {worker::kFirmware, "timeout", "wait until the block's timeout", "exanest.block_timeout"},
+    .told =
+        "The block's acknowledgement has not come, and its timeout is over. The firmware will send the block again, "
+        "whatever the reason."};
 inline constexpr StepInfo kBlockAcknowledged{
     .name = "block_acknowledged",
     .mark = Mark::part_over,
     .phase = {worker::kEngine, "data and acknowledgement",
               "rest of the block, its writes (stalled ones wait in here), the acknowledgement",
-              "axi.*, smmu.*, network.*", "acknowledgement"}};
+              "axi.*, smmu.*, network.*", "acknowledgement"},
+    .told =
+        "The rest of the block has been read, sent and written, and its acknowledgement has come back to the source."};
 inline constexpr StepInfo kNotified{
     .name = "notified",
     .scope = Scope::transfer,
-    .phase = {worker::kEngine, "notification", "completion word written to the user's memory", "axi.*, ddr.*"}};
+    .phase = {worker::kEngine, "notification", "completion word written to the user's memory", "axi.*, ddr.*"},
+    .told = "The DMA engine writes the completion word into memory of the process."};
 
 // Send command written to the packetizer, which hands the cell to the network.
 inline constexpr StepInfo kMessagePosted{
     .name = "message_posted",
     .scope = Scope::sender,
-    .phase = {worker::kLibrary, "register writes", "the message's words, then the command", "cpu.mmio_write"}};
+    .phase = {worker::kLibrary, "register writes", "the message's words, then the command", "cpu.mmio_write"},
+    .told = "The library writes the message's words and the command into the packetizer's registers."};
 inline constexpr StepInfo kMessageInjected{
     .name = "message_injected",
     .scope = Scope::sender,
-    .phase = {worker::kEngine, "packetizer", "network interface, sending", "exanest.message_pipeline"}};
+    .phase = {worker::kEngine, "packetizer", "network interface, sending", "exanest.message_pipeline"},
+    .told = "The packetizer makes one cell of the message and hands it to the network."};
 // The mailbox has the whole cell, and issues the write of the slot.
 inline constexpr StepInfo kMessageArrived{
     .name = "message_arrived",
     .scope = Scope::receiver,
-    .phase = {worker::kNetwork, "message network", "links and routers", "network.*"}};
+    .phase = {worker::kNetwork, "message network", "links and routers", "network.*"},
+    .told = "The message has crossed links and routers and is in the mailbox."};
 inline constexpr StepInfo kMessageDelivered{
     .name = "message_delivered",
     .scope = Scope::receiver,
-    .phase = {worker::kEngine, "mailbox", "network interface, receiving", "exanest.message_pipeline"}};
+    .phase = {worker::kEngine, "mailbox", "network interface, receiving", "exanest.message_pipeline"},
+    .told = "The mailbox issues the write of the message into its slot in memory."};
 
 }  // namespace step
 

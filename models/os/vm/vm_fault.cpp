@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/os/vm/told_call.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -21,6 +22,7 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
 }
 
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
+  const ToldCall told(core_.context, process, "page fault", at, 1);
   ++core_.counters.pgfault;
   ++Mm::of(process).faults.minor;
   if (process.was_killed()) co_return Error::killed;
@@ -325,6 +327,8 @@ sim::Task<Result<std::uint64_t>> Vm::fixup_user_faults(cpu::Execution& exec, Pro
 
 sim::Task<Result<std::uint64_t>> Vm::bring_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                  std::uint64_t bytes, bool write, Bring bring) {
+  const bool by_faults = bring == &Vm::bring_by_faults;
+  const ToldCall told(core_.context, process, by_faults ? "fixup_user_fault" : "get_user_pages", va, bytes);
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};

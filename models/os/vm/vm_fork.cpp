@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/os/vm/told_call.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
 
 sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
+  const ToldCall told(core_.context, parent, "fork");
   Process* child = core_.create_process(parent.name() + "'s child");
   if (child == nullptr) {
     co_await run(exec, core_.config.syscall);

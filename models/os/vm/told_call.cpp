@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/vm/told_call.hpp"
+
+#include <fmt/format.h>
+
+namespace faultline::os {
+
+void ToldCall::tell() const {
+  const std::uint64_t pages = range_.pages();
+  const std::string where =
+      pages == 0 ? "" : fmt::format(" of {} page{} from {:#x} on", pages, pages == 1 ? "" : "s", range_.begin);
+  context_.slice(track::kCalls, 0, begin_, context_.now(), fmt::format("{}{}", name_, where),
+                 fmt::format("process {}", process_));
+}
+
+}  // namespace faultline::os

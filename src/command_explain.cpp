@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline explain
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/explain/explanation.hpp"
+#include "src/explain/story_text.hpp"
+#include "src/results/html_report.hpp"
+
+namespace faultline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using explain::Json;
+
+// Those of the experiment, and all that the library has.
+experiment::Strategy strategy_named(const std::string& name, const std::string& option,
+                                    const experiment::Experiment& experiment, const Call& call) {
+  const auto own = std::ranges::find(experiment.strategies, name, &experiment::Strategy::name);
+  if (own != experiment.strategies.end()) return *own;
+  auto names = call.library.names(experiment::ConfigKind::strategy);
+  if (std::ranges::find(names, name) == names.end()) {
+    for (const experiment::Strategy& each : experiment.strategies) names.push_back(each.name);
+    throw UserError("{}: no strategy '{}'; 'faultline list strategies' shows all{}", option, name,
+                    experiment::did_you_mean(name, names));
+  }
+  experiment::Diagnostics diagnostics;
+  experiment::Preset found =
+      experiment::Presets(experiment::ConfigKind::strategy, call.library, diagnostics).named(name, {}, "strategies");
+  if (!diagnostics.empty()) throw UserError("{}", diagnostics.text());
+  return found;
+}
+
+// The strategies that the command line names; none: the experiment's.
+std::vector<std::string> chosen_strategies(const Options& options) {
+  std::vector<std::string> chosen = options.strategies;
+  if (options.compare.empty()) {
+    if (chosen.size() > 1) throw UserError("--strategy: one story has one strategy; --compare takes two");
+    if (options.arguments.size() > 1)
+      throw UserError("'{}': one experiment is explained at a time", options.arguments.back());
+    return chosen;
+  }
+  if (!chosen.empty()) throw UserError("--compare and --strategy: choose one");
+  if (options.arguments.size() != 2) throw UserError("--compare: needs two strategies: EXPERIMENT --compare S1 S2");
+  return {options.compare, options.arguments.back()};
+}
+
+// The points of the story, or of both: those that the options leave, and of them the first.
+std::vector<experiment::Point> chosen_points(experiment::Experiment& experiment, const Call& call) {
+  const Options& options = call.options;
+  const std::vector<std::string> chosen = chosen_strategies(options);
+  const char* option = options.compare.empty() ? "--strategy" : "--compare";
+  if (!chosen.empty()) {
+    std::vector<experiment::Strategy> kept;
+    for (const std::string& name : chosen) kept.push_back(strategy_named(name, option, experiment, call));
+    experiment.strategies = std::move(kept);
+  }
+  std::vector<experiment::Point> points = expand(experiment, call);
+  const std::size_t strategies = options.compare.empty() ? 1 : 2;
+  const std::size_t each = options.compare.empty() ? points.size() : points.size() / 2;
+  std::size_t place = 0;
+  if (!options.trace.point.empty()) {
+    place =
+        traced_point({points.begin(), points.begin() + static_cast<std::ptrdiff_t>(each)}, options.trace, "--point");
+  } else if (each > 1 && !options.quiet) {
+    call.console.err << fmt::format(
+        "the first of {} points is told: {}; --point, --strategy or --set choose another one\n", each,
+        points.front().label());
+  }
+  std::vector<experiment::Point> told;
+  for (std::size_t s = 0; s < strategies; ++s) told.push_back(points[s * each + place]);
+  return told;
+}
+
+// Of a transfer that there is; else throws UserError.
+Json story_of(const experiment::Point& point, const runs::PointOutcome& outcome, std::uint64_t wanted) {
+  const std::string& story = outcome.result.story;
+  if (outcome.status == runs::PointStatus::bug)
+    throw std::runtime_error(fmt::format("{}: {}", point.label(), outcome.error));
+  if (story.empty()) throw UserError("{}: {}", point.label(), outcome.error);
+  Json json = Json::parse(story);
+  if (json["outcome"] != "not begun") return json;
+  const auto begun = json["begun"].get<std::uint64_t>();
+  const std::string why = json["why"];
+  if (!why.empty()) throw UserError("{}: the run ended before the transfer began: {}", point.label(), why);
+  if (begun == 0) throw UserError("{}: there is no transfer to tell of in this kind of workload", point.label());
+  throw UserError("--transfer: {}; allowed: 1 to {}, as many as the programs of {} begin", wanted, begun,
+                  point.label());
+}
+
+void print_text(const Json& document, const Call& call) {
+  const explain::TextStyle style{call.console.width, call.options.all, call.options.verbose};
+  const bool two = document["stories"].size() > 1;
+  call.console.out << (two ? comparison_text(document, style) : story_text(document, style));
+  if (call.options.terms) call.console.out << "\n" << terms_text(document, style);
+}
+
+void write_page(const Json& document, const Call& call) {
+  const fs::path file = call.options.html;
+  runs::Folder place = runs::Folder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
+  place.write(file.filename().string(),
+              html_page(results::kExplainPage, document["title"].get<std::string>(), document.dump()),
+              runs::Folder::Sync::no);
+  call.console.out << file.string() << "\n";
+}
+
+void check_page(const Options& options) {
+  if (options.html.empty()) return;
+  if (results::kExplainPage.head.empty()) {
+    throw UserError(
+        "--html: this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the "
+        "Debian packages nodejs and npm, and build it again");
+  }
+  check_output("--html", options.html, "page",
+               [](std::string_view first) { return first.starts_with("<!doctype html>"); });
+}
+
+}  // namespace
+
+int explain_command(const Call& call) {
+  check_page(call.options);
+  if (call.options.format == Format::csv) throw UserError("--format: a story is text or json");
+  experiment::Experiment experiment = named_experiment(call);
+  const std::vector<experiment::Point> points = chosen_points(experiment, call);
+  const workloads::StoryRequest request{call.options.transfer.value_or(0)};
+  const std::vector<runs::PointOutcome> outcomes = simulate_points(points, call, request);
+  for (const runs::PointOutcome& outcome : outcomes) {
+    if (outcome.status != runs::PointStatus::not_run) continue;
+    call.console.err << "interrupted: nothing is told\n";
+    return kInterrupted;
+  }
+  std::vector<explain::ToldPoint> told;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    told.push_back({points[i], story_of(points[i], outcomes[i], request.transfer)});
+  const Json document = explain::explanation_json(experiment, told, call.simulator);
+  if (!call.options.html.empty()) {
+    write_page(document, call);
+  } else if (call.options.format == Format::json) {
+    call.console.out << document.dump(1) << "\n";
+  } else {
+    print_text(document, call);
+  }
+  return kFine;
+}
+
+}  // namespace faultline::app

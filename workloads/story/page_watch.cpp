@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/story/page_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "models/smmu/context_bank.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+using os::FaultCause;
+using os::FaultReason;
+
+struct KeyInfo {
+  std::string_view group;
+  std::string_view name;
+};
+// In the order of text_of().
+constexpr auto kOfPage = std::to_array<KeyInfo>({{"page table", "entry"},
+                                                 {"page table", "descriptor"},
+                                                 {"page table", "device's access"},
+                                                 {"TLB", "micro-TLB"},
+                                                 {"TLB", "macro TLB"},
+                                                 {"frame", "frame"},
+                                                 {"frame", "mappings"},
+                                                 {"pin", "pins"},
+                                                 {"pin", "VM_LOCKED"}});
+constexpr auto kOfBank = std::to_array<KeyInfo>({{"register", "FSR"}, {"register", "FAR"}, {"register", "FSYNR0"}});
+
+constexpr std::uint64_t kWritable = 1;
+
+std::optional<std::uint64_t> entry_of(const std::optional<smmu::Leaf>& leaf, std::uint64_t va) {
+  if (!leaf) return std::nullopt;
+  return sim::page_begin(leaf->physical(va)) | (leaf->writable ? kWritable : 0);
+}
+
+std::string tlb_text(const std::optional<std::uint64_t>& entry) {
+  if (!entry) return "-";
+  return fmt::format("{:#x}{}", sim::page_begin(*entry), (*entry & kWritable) != 0 ? "" : ", read-only");
+}
+
+// The descriptor that ends a walk of this table: a page's or a block's, or the first that is not valid.
+std::pair<std::uint64_t, unsigned> walk(const memory::FrameStore& memory, std::uint64_t table, unsigned va_bits,
+                                        std::uint64_t va) {
+  for (unsigned level = smmu::start_level(va_bits);; ++level) {
+    const std::uint64_t descriptor = memory.read_word(table + 8 * smmu::level_index(va, level));
+    const bool is_table =
+        level < 3 && (descriptor & smmu::descriptor::kValid) != 0 && (descriptor & smmu::descriptor::kTableOrPage) != 0;
+    if (!is_table) return {descriptor, level};
+    table = descriptor & smmu::descriptor::kAddressMask;
+  }
+}
+
+std::string fsr_text(std::uint32_t fsr) {
+  std::string text = fmt::format("{:#x}", fsr);
+  const auto add = [&](std::uint32_t bit, std::string_view name) {
+    if ((fsr & bit) != 0) text += fmt::format("{}{}", text.find(' ') == std::string::npos ? ": " : ", ", name);
+  };
+  add(smmu::reg::fsr::kTF, "translation fault");
+  add(smmu::reg::fsr::kAFF, "access-flag fault");
+  add(smmu::reg::fsr::kPF, "permission fault");
+  add(smmu::reg::fsr::kEF, "external fault");
+  add(smmu::reg::fsr::kSS, "an access is stalled");
+  add(smmu::reg::fsr::kMULTI, "further faults");
+  return text;
+}
+
+}  // namespace
+
+std::string WatchedKey::text() const {
+  const std::string_view end = source ? "source" : "destination";
+  return page ? fmt::format("{}/{}/{}", end, *page, name) : fmt::format("{}/{}", end, name);
+}
+
+bool PageWatch::Page::operator==(const Page& other) const {
+  const os::PageState& a = state;
+  const os::PageState& b = other.state;
+  return a.frame == b.frame && a.entry == b.entry && a.writable == b.writable && a.clean == b.clean &&
+         a.young == b.young && a.zero == b.zero && a.userfault == b.userfault && in_memory == other.in_memory &&
+         huge == other.huge && mapped == other.mapped && locked == other.locked && cause == other.cause &&
+         by == other.by && descriptor == other.descriptor && level == other.level && mappings == other.mappings &&
+         pins == other.pins && micro == other.micro && macro == other.macro;
+}
+
+PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer) : cluster_(cluster) {
+  const auto& [source, destination] =
+      transfer.reads ? std::pair(transfer.target, transfer.initiator) : std::pair(transfer.initiator, transfer.target);
+  if (source.address == 0) return;  // a message, which has no buffers
+  add(source, true, transfer.bytes);
+  add(destination, false, transfer.bytes);
+}
+
+void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_t bytes) {
+  platform::Node& node = cluster_.node(at.node);
+  const os::Process* process = node.vm.find_process(at.process);
+  const auto* bank = node.smmu.bank_of(static_cast<std::uint16_t>(at.process));
+  const bool own = bank != nullptr && process != nullptr && bank->table() == process->page_table().root();
+  WatchedBuffer buffer{.source = source,
+                       .node = at.node,
+                       .process = at.process,
+                       .name = process == nullptr ? "" : process->name(),
+                       .address = at.address,
+                       .bytes = bytes,
+                       .va_bits = bank == nullptr ? 0 : bank->va_bits(),
+                       .table = own ? "the process's own page table" : "a table of the device's own"};
+  const os::Range range{sim::page_begin(at.address), sim::page_end(at.address + bytes)};
+  const std::uint64_t watched = std::min<std::uint64_t>(range.pages(), kMostPages);
+  buffer.left_out = range.pages() - watched;
+  End end{node, at.process, keys_.size(), {}, {}};
+  for (std::uint32_t page = 0; page < watched; ++page) {
+    buffer.pages.push_back(range.begin + page * os::kPage);
+    end.pages.push_back(page_of(end, source, buffer.pages.back()));
+    for (const KeyInfo& info : kOfPage) keys_.push_back({info.group, info.name, source, page});
+    for (std::string& text : text_of(end.pages.back())) at_first_.push_back(std::move(text));
+  }
+  end.registers = registers_of(end);
+  for (const KeyInfo& info : kOfBank) keys_.push_back({info.group, info.name, source});
+  for (std::string& text : text_of(end.registers)) at_first_.push_back(std::move(text));
+  ends_.push_back(std::move(end));
+  buffers_.push_back(std::move(buffer));
+}
+
+PageWatch::Page PageWatch::page_of(const End& end, bool source, std::uint64_t va) const {
+  Page page;
+  const os::Vm& vm = end.node.vm;
+  const os::Process* process = vm.find_process(end.process);
+  if (process == nullptr) return page;  // the OOM killer has ended it
+  const auto* bank = end.node.smmu.bank_of(process->id());
+  const std::uint64_t table = bank == nullptr ? process->page_table().root() : bank->table();
+  const FaultReason reason = vm.fault_reason(end.process, table, va, /*write=*/!source);
+  page.state = reason.page;
+  page.in_memory = reason.in_memory;
+  page.huge = reason.huge;
+  page.mapped = reason.mapped;
+  page.cause = reason.cause;
+  if (!reason.usable()) page.by = reason.by;
+  const os::Vma* vma = process->space().find(va);
+  page.locked = vma != nullptr && vma->locked;
+  if (reason.page.has_frame()) {
+    const os::FrameRecord record = vm.frame_record(reason.page.frame);
+    page.mappings = record.mappings;
+    page.pins = record.pins;
+  }
+  if (bank == nullptr || bank->va_bits() == 0) return page;
+  std::tie(page.descriptor, page.level) = walk(end.node.ddr.frames(), table, bank->va_bits(), va);
+  page.micro = entry_of(end.node.smmu.micro_tlb_entry(bank->tag(), va), va);
+  page.macro = entry_of(end.node.smmu.macro_tlb_entry(bank->tag(), va), va);
+  return page;
+}
+
+PageWatch::Registers PageWatch::registers_of(const End& end) {
+  const auto* bank = end.node.smmu.bank_of(static_cast<std::uint16_t>(end.process));
+  return bank == nullptr ? Registers{} : Registers{bank->fsr(), bank->far, bank->fsynr0};
+}
+
+std::vector<std::string> PageWatch::text_of(const Page& page) {
+  const FaultReason reason{.cause = page.cause,
+                           .by = page.by,
+                           .page = page.state,
+                           .mapped = page.mapped,
+                           .huge = page.huge,
+                           .in_memory = page.in_memory};
+  const bool goes = reason.usable();
+  return {os::state_text(reason),
+          fmt::format("{:#x} at level {}", page.descriptor, page.level),
+          goes ? "goes through" : fmt::format("faults: {}", os::to_string(page.cause)),
+          tlb_text(page.micro),
+          tlb_text(page.macro),
+          page.state.has_frame() ? fmt::format("{:#x}", page.state.frame) : "-",
+          std::to_string(page.mappings),
+          std::to_string(page.pins),
+          page.locked ? "yes" : "no"};
+}
+
+std::vector<std::string> PageWatch::text_of(const Registers& registers) {
+  return {fsr_text(registers.fsr), fmt::format("{:#x}", registers.far), fmt::format("{:#x}", registers.fsynr0)};
+}
+
+void PageWatch::look() {
+  for (std::size_t e = 0; e < ends_.size(); ++e) {
+    End& end = ends_[e];
+    const WatchedBuffer& buffer = buffers_[e];
+    for (std::size_t i = 0; i < end.pages.size(); ++i) {
+      const Page now = page_of(end, buffer.source, buffer.pages[i]);
+      if (now == end.pages[i]) continue;
+      const std::string by = now.by.by == os::Taker::nobody ? "" : std::string(os::to_string(now.by.by));
+      note(end.first_key + i * kOfPage.size(), text_of(end.pages[i]), text_of(now), by);
+      end.pages[i] = now;
+    }
+    const Registers now = registers_of(end);
+    if (now == end.registers) continue;
+    note(end.first_key + end.pages.size() * kOfPage.size(), text_of(end.registers), text_of(now), "");
+    end.registers = now;
+  }
+}
+
+void PageWatch::note(std::size_t first_key, const std::vector<std::string>& from, const std::vector<std::string>& to,
+                     const std::string& by) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != to[i]) changes_.push_back({cluster_.loop.now(), first_key + i, from[i], to[i], by});
+  }
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What page tables, TLBs, frames, pins and fault registers hold of the two buffers of one transfer, from instant to
+// instant. It looks between events and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/platform/cluster.hpp"
+
+namespace faultline::workloads {
+
+// One thing that is watched: of a page of a buffer, or of the end's context bank.
+struct WatchedKey {
+  std::string_view group;                            // "page table", "TLB", "frame", "pin", "register"
+  std::string_view name;                             // "entry"
+  bool source = false;                               // which end's
+  std::optional<std::uint32_t> page = std::nullopt;  // of the buffer
+  // "destination/0/entry", "source/FSR"
+  std::string text() const;
+};
+
+// The value of a key has changed.
+struct WatchedChange {
+  sim::Time at;
+  std::size_t key;  // its place in PageWatch::keys()
+  std::string from;
+  std::string to;
+  std::string by;  // who took the page, or a right to it, as far as the kernel knows; may be empty
+};
+
+// A buffer, as it is watched.
+struct WatchedBuffer {
+  bool source = false;
+  sim::NodeId node = 0;
+  std::uint32_t process = 0;
+  std::string name;  // the process's
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  unsigned va_bits = 0;
+  std::string table;                   // that the device walks, for people
+  std::vector<std::uint64_t> pages{};  // addresses of those that are watched
+  std::uint64_t left_out = 0;          // pages that are not
+};
+
+class PageWatch {
+ public:
+  // Of each buffer more pages are not watched.
+  static constexpr std::size_t kMostPages = 128;
+
+  // Begins with what there is now. `cluster` outlives it.
+  PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer);
+
+  void look();
+
+  const std::vector<WatchedBuffer>& buffers() const { return buffers_; }
+  const std::vector<WatchedKey>& keys() const { return keys_; }
+  const std::vector<std::string>& at_first() const { return at_first_; }
+  const std::vector<WatchedChange>& changes() const { return changes_; }
+
+ private:
+  struct Page {
+    os::PageState state{};
+    bool in_memory = true;
+    bool huge = false;
+    bool mapped = false;
+    bool locked = false;
+    os::FaultCause cause = os::FaultCause::raced;  // of an access by the device now; raced: it goes through
+    os::Taking by{};
+    std::uint64_t descriptor = 0;  // the last one that the SMMU's walker would read
+    unsigned level = 0;            // where it stands
+    std::uint32_t mappings = 0;
+    std::uint32_t pins = 0;
+    std::optional<std::uint64_t> micro;  // what the TLB's entry leads to; bit 0: writable
+    std::optional<std::uint64_t> macro;
+    bool operator==(const Page&) const;
+  };
+  struct Registers {
+    std::uint32_t fsr = 0;
+    std::uint64_t far = 0;
+    std::uint32_t fsynr0 = 0;
+    bool operator==(const Registers&) const = default;
+  };
+  // A buffer at one end, and where its keys begin.
+  struct End {
+    platform::Node& node;
+    std::uint32_t process;
+    std::size_t first_key;
+    std::vector<Page> pages;
+    Registers registers;
+  };
+
+  void add(const sim::TransferBegin::End& end, bool source, std::uint64_t bytes);
+  Page page_of(const End& end, bool source, std::uint64_t va) const;
+  static Registers registers_of(const End& end);
+  static std::vector<std::string> text_of(const Page& page);
+  static std::vector<std::string> text_of(const Registers& registers);
+  void note(std::size_t first_key, const std::vector<std::string>& from, const std::vector<std::string>& to,
+            const std::string& by);
+
+  platform::Cluster& cluster_;
+  std::vector<WatchedBuffer> buffers_;
+  std::vector<End> ends_;
+  std::vector<WatchedKey> keys_;
+  std::vector<std::string> at_first_;
+  std::vector<WatchedChange> changes_;
+};
+
+}  // namespace faultline::workloads

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded transfer as JSON, of which `faultline explain` makes a text and a page. All times are whole picoseconds
+// since the post; what comes before it is negative.
+//
+//   number, planned, operation, bytes, outcome, why, begin, post, end, cut
+//   buffers   of both ends: where they are, whose, which pages are watched
+//   lanes     who can be at work: node (or router) and name, from top to bottom
+//   events    from, to, lane, label, text, cost, part, attempt; main: of the chain that decides the time; kind: program,
+//             step, slice, fault, instant
+//   keys      what is watched of pages and registers; state: the values at `begin`; changes: at, key, from, to, text
+//   totals    the time by cause
+//   told      the sentences: at, took, node, who, label, text, cost, attempt, fault
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/platform/cluster.hpp"
+#include "workloads/story/recorder.hpp"
+
+namespace faultline::workloads {
+
+// `recorder` has finished. `why`: of a transfer that did not end well, as far as the run knows; `planned`: how many
+// transfers are measured.
+std::string story_json(const StoryRecorder& recorder, const platform::Cluster& cluster, std::uint64_t planned,
+                       const std::string& why);
+
+}  // namespace faultline::workloads

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/story/telling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "models/os/tracks.hpp"
+#include "models/os/vm/fault_reason.hpp"
+#include "models/sim/units.hpp"
+#include "models/trace/resend_text.hpp"
+#include "workloads/chain.hpp"
+
+namespace faultline::workloads {
+
+using sim::Mark;
+using sim::Scope;
+using sim::StepRecord;
+using sim::Time;
+
+namespace {
+
+std::string who_of(const sim::Step& step) {
+  const sim::Worker worker = step->phase.worker;
+  return worker == sim::Worker() ? "" : std::string(worker->name);
+}
+
+std::string_view meaning_of(std::string_view cause) {
+  for (const os::FaultCauseDoc& doc : os::kFaultCauseDocs) {
+    if (cause == doc.name) return doc.description;
+  }
+  return "";
+}
+
+bool is_call(const StoryRecorder::Slice& slice) { return slice.track.kind == sim::TrackKind(os::track::kCalls); }
+
+}  // namespace
+
+std::string ranges_text(std::vector<std::uint32_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += text.empty() ? "" : ", ";
+    text += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+Telling::Telling(const StoryRecorder& recorder, const sim::TransferLife& life)
+    : recorder_(recorder), life_(life), chain_([&] {
+        sim::Vector<StepRecord> own;
+        for (const StepRecord& record : recorder.steps()) {
+          if (record.key.transfer != 0) own.push_back(record);
+        }
+        return deciding_chain(own);
+      }()) {}
+
+std::vector<Told> Telling::told() const {
+  std::vector<Told> told;
+  tell_messages(told);
+  tell_faults(told);
+  tell_pages(told);
+  tell_calls(told);
+  tell_node_steps(told);
+  tell_chain(told);
+  tell_other_parts(told);
+  std::stable_sort(told.begin(), told.end(), [](const Told& a, const Told& b) { return a.at < b.at; });
+  return told;
+}
+
+void Telling::tell_chain(std::vector<Told>& told) const {
+  for (std::size_t i = 0; i < chain_.size(); ++i) {
+    const StepRecord& record = chain_[i];
+    const sim::Phase& phase = record.step->phase;
+    Told& one = told.emplace_back();
+    one = {.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
+    one.attempt = record.key.attempt;
+    if (i == 0 || phase.label.empty()) continue;
+    one.took = record.at - chain_[i - 1].at;
+    one.label = std::string(phase.label) + trace::resend_text(record.key.attempt);
+    one.cost = phase.parameters;
+  }
+}
+
+// Steps of one message follow each other in the list of steps.
+void Telling::tell_messages(std::vector<Told>& told) const {
+  const StepRecord* before = nullptr;
+  for (const StepRecord& record : recorder_.steps()) {
+    if (record.step->scope != Scope::sender && record.step->scope != Scope::receiver) continue;
+    const bool follows = before != nullptr && life_.position(before->step) + 1 == life_.position(record.step);
+    Told one{.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
+    if (follows) {
+      one.took = record.at - before->at;
+      one.label = std::string(record.step->phase.label);
+      one.cost = record.step->phase.parameters;
+    }
+    told.push_back(std::move(one));
+    before = &record;
+  }
+}
+
+// Interrupts and RESUME, of the nodes at which an access has faulted, from then on.
+void Telling::tell_node_steps(std::vector<Told>& told) const {
+  for (const StepRecord& record : recorder_.steps()) {
+    if (record.step->scope != Scope::node || record.step->mark == Mark::told_as_fault) continue;
+    const bool after_fault = std::any_of(recorder_.faults().begin(), recorder_.faults().end(), [&](const auto& fault) {
+      return fault.node == record.node && fault.at <= record.at;
+    });
+    if (after_fault)
+      told.push_back(
+          {.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)});
+  }
+}
+
+// Of the two processes; a call within another one is a part of that.
+void Telling::tell_calls(std::vector<Told>& told) const {
+  for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
+    const std::string category = fmt::format("process {}", buffer.process);
+    std::vector<const StoryRecorder::Slice*> calls;
+    for (const auto& slice : recorder_.slices()) {
+      if (is_call(slice) && slice.track.node == buffer.node && slice.category == category) calls.push_back(&slice);
+    }
+    // Of those that begin together the longest first.
+    std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
+      return std::tuple(a->begin, b->end) < std::tuple(b->begin, a->end);
+    });
+    for (std::size_t i = 0; i < calls.size();) {
+      const auto* outer = calls[i];
+      std::size_t next = i + 1;
+      while (next < calls.size() && calls[next]->end <= outer->end) ++next;
+      const std::size_t inner = next - i - 1;
+      const std::string with = inner == 0 ? "" : fmt::format(", with {} page fault{}", inner, inner == 1 ? "" : "s");
+      told.push_back({.at = outer->end,
+                      .took = outer->end - outer->begin,
+                      .node = buffer.node,
+                      .who = "kernel",
+                      .text = fmt::format("The kernel executes {} for '{}'{}.", outer->name, buffer.name, with)});
+      i = next;
+    }
+  }
+}
+
+const WatchedBuffer* Telling::buffer_at(sim::NodeId node, std::uint32_t process, std::uint64_t address) const {
+  for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
+    const bool inside = address >= sim::page_begin(buffer.address) && address < buffer.address + buffer.bytes;
+    if (buffer.node == node && buffer.process == process && inside) return &buffer;
+  }
+  return nullptr;
+}
+
+void Telling::tell_faults(std::vector<Told>& told) const {
+  for (const StoryRecorder::Fault& fault : recorder_.faults()) {
+    const WatchedBuffer* buffer = buffer_at(fault.node, fault.process, fault.address);
+    const std::string where =
+        buffer == nullptr ? ""
+                          : fmt::format(", page {} of the {},",
+                                        (sim::page_begin(fault.address) - sim::page_begin(buffer->address)) / os::kPage,
+                                        buffer->source ? "source" : "destination");
+    std::string text = fmt::format(
+        "PAGE FAULT of the device. The SMMU may not let a {} at {:#x}{} through: {}. Cause: {} ({}).",
+        fault.write ? "write" : "read", fault.address, where, fault.state, fault.cause, meaning_of(fault.cause));
+    if (fault.by != os::to_string(os::Taker::nobody)) text += fmt::format(" Taken by: {}.", fault.by);
+    if (fault.injected) text += " The experiment has injected that.";
+    told.push_back({.at = fault.at, .node = fault.node, .who = "SMMU", .text = std::move(text), .is_fault = true});
+  }
+}
+
+// What becomes of pages between one step and the next, pages of one fate in one sentence.
+void Telling::tell_pages(std::vector<Told>& told) const {
+  using Fate = std::tuple<std::size_t, bool, std::string_view, std::string, std::string, std::string>;
+  std::map<Fate, std::pair<std::vector<std::uint32_t>, Time>> fates;
+  for (const WatchedChange& change : recorder_.pages().changes()) {
+    const WatchedKey& key = recorder_.pages().keys()[change.key];
+    if (!key.page || (key.name != "entry" && key.name != "pins" && key.name != "VM_LOCKED")) continue;
+    const auto next = std::find_if(chain_.begin(), chain_.end(), [&](const auto& r) { return r.at >= change.at; });
+    auto& [pages, last] = fates[{static_cast<std::size_t>(next - chain_.begin()), key.source, key.name, change.from,
+                                 change.to, change.by}];
+    pages.push_back(*key.page);
+    last = change.at;
+  }
+  for (const auto& [fate, where] : fates) {
+    const auto& [interval, source, name, from, to, by] = fate;
+    const auto& [pages, last] = where;
+    const auto buffer =
+        std::find_if(recorder_.pages().buffers().begin(), recorder_.pages().buffers().end(),
+                     [&, &at_source = source](const WatchedBuffer& b) { return b.source == at_source; });
+    told.push_back(
+        {.at = last,
+         .node = buffer->node,
+         .who = "page table",
+         .text = fmt::format("Page{} {} of the {}: {} {} -> {}{}.", pages.size() == 1 ? "" : "s", ranges_text(pages),
+                             source ? "source" : "destination", name == "entry" ? "" : name, from, to,
+                             by.empty() ? "" : fmt::format(" (by {})", by))});
+  }
+}
+
+// What happens to parts beside the one that decides the time, in a sentence.
+void Telling::tell_other_parts(std::vector<Told>& told) const {
+  struct Part {
+    bool faulted = false;
+    bool lost = false;
+    Time over{-1};
+  };
+  std::map<std::uint32_t, Part> parts;
+  const auto own =
+      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
+  for (const StepRecord& record : recorder_.steps()) {
+    if (record.key.transfer == 0 || record.step->scope != Scope::part) continue;
+    if (own != chain_.end() && record.key.part == own->key.part) continue;
+    Part& part = parts[record.key.part];
+    part.faulted = part.faulted || record.step->mark == Mark::part_faulted;
+    part.lost = part.lost || record.step->mark == Mark::part_lost;
+    if (record.step->mark == Mark::part_over) part.over = record.at;
+  }
+  if (parts.empty() || own == chain_.end()) return;
+  const auto count = [&](auto what) {
+    return std::count_if(parts.begin(), parts.end(), [&](const auto& p) { return what(p.second); });
+  };
+  const auto faulted = count([](const Part& p) { return p.faulted; });
+  const auto lost = count([](const Part& p) { return p.lost; });
+  const auto open = count([](const Part& p) { return p.over < Time{0}; });
+  Time last{0};
+  for (const auto& [number, part] : parts) last = std::max(last, part.over);
+  std::string text = fmt::format("Beside {} {}, which decides the time, {} other{} {} on the way: {} met a fault",
+                                 life_.part, own->key.part, parts.size(), parts.size() == 1 ? "" : "s",
+                                 parts.size() == 1 ? "was" : "were", faulted == 0 ? "none" : std::to_string(faulted));
+  if (lost > 0) text += fmt::format(", {} timed out", lost);
+  text += open > 0 ? fmt::format(", {} did not arrive.", open) : ", all have arrived by now.";
+  told.push_back(
+      {.at = open > 0 ? recorder_.end() : last, .node = own->node, .who = who_of(own->step), .text = std::move(text)});
+}
+
+std::vector<std::pair<Time, Time>> Telling::stalls() const {
+  std::vector<std::pair<Time, Time>> stalls;
+  for (const StoryRecorder::Fault& fault : recorder_.faults()) {
+    if (buffer_at(fault.node, fault.process, fault.address) == nullptr) continue;
+    const auto over = std::find_if(recorder_.steps().begin(), recorder_.steps().end(), [&](const StepRecord& r) {
+      return r.node == fault.node && r.at >= fault.at && r.step->mark == Mark::stall_over;
+    });
+    if (over == recorder_.steps().end()) continue;
+    if (!stalls.empty() && stalls.back().second >= fault.at) {
+      stalls.back().second = std::max(stalls.back().second, over->at);
+    } else {
+      stalls.emplace_back(fault.at, over->at);
+    }
+  }
+  return stalls;
+}
+
+std::vector<CauseOfTime> Telling::causes() const {
+  std::vector<CauseOfTime> causes;
+  const auto add = [&](const std::string& cause, Time time) {
+    if (time <= Time{0}) return;
+    const auto known = std::find_if(causes.begin(), causes.end(), [&](const auto& c) { return c.cause == cause; });
+    if (known == causes.end()) {
+      causes.push_back({cause, time});
+    } else {
+      known->time += time;
+    }
+  };
+  const sim::TransferBegin& begin = recorder_.begin();
+  add("wait for a buffer, since the transfer's arrival", begin.at - begin.arrived);
+  if (chain_.empty()) {
+    add("a small message", recorder_.end() - begin.at);
+    return causes;
+  }
+  add("preparing the buffers before the post", chain_.front().at - begin.at);
+  const auto stalled = stalls();
+  std::uint32_t last_attempt = 0;
+  for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
+  bool answers = false;  // what is done is for a fault
+  for (std::size_t i = 1; i < chain_.size(); ++i) {
+    const StepRecord& record = chain_[i];
+    const Mark mark = record.step->mark;
+    if (mark == Mark::part_faulted) answers = true;
+    const Time from = chain_[i - 1].at;
+    Time time = record.at - from;
+    if (mark == Mark::part_lost) {
+      add("waiting for a timeout", time);
+      answers = true;
+    } else if (answers && mark != Mark::part_begins) {
+      add(fmt::format("answering faults: {}", who_of(record.step)), time);
+    } else if (record.step->scope == Scope::part && record.key.attempt < last_attempt) {
+      add("attempts that came to nothing", time);
+    } else {
+      Time stood{0};
+      for (const auto& [first, last] : stalled)
+        stood += std::max(Time{0}, std::min(last, record.at) - std::max(first, from));
+      add("accesses stalled in the SMMU", stood);
+      add("the transfer itself", time - stood);
+    }
+    if (mark == Mark::part_begins) answers = false;
+  }
+  const bool ended =
+      recorder_.outcome() == StoryRecorder::Outcome::done || recorder_.outcome() == StoryRecorder::Outcome::failed;
+  add(ended ? "releasing the buffers after the return" : "nothing that was heard of",
+      recorder_.end() - chain_.back().at);
+  return causes;
+}
+
+}  // namespace faultline::workloads

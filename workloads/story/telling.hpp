@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded transfer in sentences, and its time by cause.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/sim/trace.hpp"
+#include "workloads/story/recorder.hpp"
+
+namespace faultline::workloads {
+
+// Something that was done, or found.
+struct Told {
+  sim::Time at{0};    // it was over
+  sim::Time took{0};  // 0 also of what took no time
+  sim::NodeId node = 0;
+  std::string who;
+  std::string text;           // a sentence or two
+  std::string label{};        // of its row of the fault breakdown; may be empty
+  std::string_view cost{};    // parameters that its time is made of
+  std::uint32_t attempt = 0;  // of the part that decides the time
+  bool is_fault = false;      // of a device's access
+};
+
+struct CauseOfTime {
+  std::string cause;
+  sim::Time time;
+};
+
+class Telling {
+ public:
+  // `recorder` has finished, knows a transfer, and outlives this. `life` is that of the nodes' NIC.
+  Telling(const StoryRecorder& recorder, const sim::TransferLife& life);
+
+  // The steps that decide how long the transfer takes.
+  const sim::Vector<sim::StepRecord>& chain() const { return chain_; }
+  // In the order in which it was over.
+  std::vector<Told> told() const;
+  // They add up to the time from the transfer's arrival, or its program's first step for it, to the end.
+  std::vector<CauseOfTime> causes() const;
+
+ private:
+  void tell_chain(std::vector<Told>& told) const;
+  void tell_messages(std::vector<Told>& told) const;
+  void tell_node_steps(std::vector<Told>& told) const;
+  void tell_calls(std::vector<Told>& told) const;
+  void tell_faults(std::vector<Told>& told) const;
+  void tell_pages(std::vector<Told>& told) const;
+  void tell_other_parts(std::vector<Told>& told) const;
+  std::vector<std::pair<sim::Time, sim::Time>> stalls() const;
+  const WatchedBuffer* buffer_at(sim::NodeId node, std::uint32_t process, std::uint64_t address) const;
+
+  const StoryRecorder& recorder_;
+  const sim::TransferLife& life_;
+  const sim::Vector<sim::StepRecord> chain_;
+};
+
+// "0-3, 7"
+std::string ranges_text(std::vector<std::uint32_t> numbers);
+
+}  // namespace faultline::workloads
