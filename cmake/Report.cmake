@@ -11,6 +11,9 @@ else()
   file(GENERATE OUTPUT "${page_source}" CONTENT
     "#include \"src/results/html_report.hpp\"\nconst faultline::results::PageParts faultline::results::kPage{};\n")
 endif()
+file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/report_page/explain.cpp" CONTENT
+  "#include \"src/results/html_report.hpp\"\nconst faultline::results::PageParts faultline::results::kExplainPage{};\n")
+target_sources(faultline_results PRIVATE "${CMAKE_BINARY_DIR}/report_page/explain.cpp")
 target_sources(faultline_results PRIVATE "${page_source}")
 # The page is longer than the text that the standard promises room for; both compilers have room.
 set_source_files_properties("${page_source}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings

@@ -51,17 +51,13 @@ int dispatch(const std::vector<std::string>& arguments, const experiment::Simula
       {"run", run_command},       {"worker", worker_command},    {"sensitivity", sensitivity_command},
       {"plot", plot_command},     {"status", status_command},    {"query", query_command},
       {"diff", diff_command},     {"report", report_command},    {"list", list_command},
-      {"config", config_command}, {"validate", validate_command}};
+      {"config", config_command}, {"validate", validate_command}, {"explain", explain_command}};
   return kCommands.at(options.command)({arguments, options, library, simulator, console});
 }
 
-// `leave`: first in each point's process.
+// `simulates`: a point, in its own process.
 void simulate_alone(const std::vector<experiment::Point>& points, const std::vector<std::size_t>& missing,
-                    const Call& call, const std::function<void()>& leave, const runs::OutcomeFunction& ended) {
-  const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
-    leave();
-    return simulate(points[index], call.simulator, {heartbeat, call.options.profile, {}});
-  };
+                    const Call& call, const runs::PointFunction& simulates, const runs::OutcomeFunction& ended) {
   auto progress = progress_of(call, points.size(), "points", points.size() - missing.size());
   const std::vector<runs::PlannedPoint> plan = runs::planned(points);
   runs::CostEstimate costs(plan);
@@ -69,7 +65,7 @@ void simulate_alone(const std::vector<experiment::Point>& points, const std::vec
     costs.ended(index, outcome.host_seconds, /*stands_for_all=*/false);
     return ended(index, std::move(outcome));
   };
-  runs::run_points(runs::each_of(telling_order(plan, missing)), one, {call.options.jobs, call.options.timeout}, keep,
+  runs::run_points(runs::each_of(telling_order(plan, missing)), simulates, {call.options.jobs, call.options.timeout}, keep,
                    [&](runs::Standing standing) {
                      if (call.options.quiet) return;
                      standing.seconds_left = costs.seconds_left(standing.at, call.options.jobs);
@@ -153,14 +149,17 @@ workloads::PointResult simulate(const experiment::Point& point, const experiment
   return configure(point, simulator)->run(point.seed, watch);
 }
 
-std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call) {
+std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call,
+                                                const std::optional<workloads::StoryRequest>& story) {
   std::vector<runs::PointOutcome> outcomes(points.size());
   const auto ended = [&](std::size_t index, runs::PointOutcome outcome) {
     outcomes[index] = std::move(outcome);
     return true;
   };
-  simulate_alone(
-      points, not_run(outcomes), call, [] {}, ended);
+  const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
+    return simulate(points[index], call.simulator, {heartbeat, call.options.profile, /*trace=*/{}, story});
+  };
+  simulate_alone(points, not_run(outcomes), call, one, ended);
   return outcomes;
 }
 
@@ -178,8 +177,11 @@ void simulate_missing(runs::PointStore& store, std::vector<runs::PointOutcome>& 
     return store.failure().empty();
   };
   if (options.profile) {  // whoever else is at them
-    simulate_alone(
-        store.points(), missing, call, [&] { store.leave(); }, keep);
+    const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
+      store.leave();
+      return simulate(store.points()[index], call.simulator, {heartbeat, /*profile=*/true});
+    };
+    simulate_alone(store.points(), missing, call, one, keep);
   } else {
     work_on({missing, runs::ClaimedPoints::Others::wait, options.jobs, options.quiet}, store, call, ended);
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ int diff_command(const Call& call);
 int status_command(const Call& call);
 int report_command(const Call& call);
 int validate_command(const Call& call);
+int explain_command(const Call& call);
 
 // The seeds that the command line asks for, instead of the experiment's.
 void choose_seeds(experiment::Experiment& experiment, const Options& options);
@@ -83,8 +85,9 @@ runs::Progress progress_of(const Call& call, std::size_t total, const std::strin
 workloads::PointResult simulate(const experiment::Point& point, const experiment::Simulator& simulator,
                                 const workloads::Watch& watch);
 
-// Runs points without a folder, with progress on the console's `err`.
-std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call);
+// Runs points without a folder, with progress on the console's `err`; with `story` only as far as that goes.
+std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call,
+                                                const std::optional<workloads::StoryRequest>& story = {});
 // The store's points that are not run yet; with --profile, which is of this run's host time, all. Keeps each.
 void simulate_missing(runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call);
 
@@ -115,8 +118,12 @@ int dry_run(const experiment::Experiment& experiment, const std::vector<experime
 bool simulate_on_slurm(const experiment::Experiment& experiment, runs::PointStore& store,
                        std::vector<runs::PointOutcome>& outcomes, const Call& call);
 
-// The point that is recorded: the only one, or the one that is named by its number in the list or by its id, or how
-// that begins. Throws UserError with the list when there are several and none is chosen.
+// The point that `name` is of: its number in the list, or its id, or how that begins. Throws UserError, with the
+// option's name and the list.
+std::size_t named_point(const std::string& option, const std::string& name,
+                        const std::vector<experiment::Point>& points);
+// The point that is recorded: the only one, or the one that is named. Throws UserError with the list when there are
+// several and none is.
 std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options);
 
 // Throws UserError when a file cannot be made: before hours of simulation, not after.

@@ -37,44 +37,59 @@ experiment::Strategy strategy_named(const std::string& name, const std::string& 
 }
 
 // The strategies that the command line names; none: the experiment's.
-std::vector<std::string> chosen_strategies(const Options& options) {
-  std::vector<std::string> chosen = options.strategies;
-  if (options.compare.empty()) {
-    if (chosen.size() > 1) throw UserError("--strategy: one story has one strategy; --compare takes two");
-    if (options.arguments.size() > 1)
-      throw UserError("'{}': one experiment is explained at a time", options.arguments.back());
-    return chosen;
-  }
-  if (!chosen.empty()) throw UserError("--compare and --strategy: choose one");
-  if (options.arguments.size() != 2) throw UserError("--compare: needs two strategies: EXPERIMENT --compare S1 S2");
-  return {options.compare, options.arguments.back()};
+const std::vector<std::string>& chosen_strategies(const Options& options) {
+  if (options.strategies.size() > 1) throw UserError("--strategy: a story is of one; --compare tells of two");
+  return options.compare.empty() ? options.strategies : options.compare;
 }
 
-// The points of the story, or of both: those that the options leave, and of them the first.
+// The points of two strategies that nothing else tells apart.
+std::vector<experiment::Point> both_points(const std::vector<experiment::Point>& points, const Call& call) {
+  const Options& options = call.options;
+  std::vector<experiment::Point> first;
+  std::ranges::copy_if(points, std::back_inserter(first),
+                       [&](const experiment::Point& p) { return p.strategy == options.compare[0]; });
+  const auto is_same = [](const experiment::NamedText& a, const experiment::NamedText& b) {
+    return a.name == b.name && a.text == b.text;
+  };
+  const auto other_of = [&](const experiment::Point& point) {
+    return std::ranges::find_if(points, [&](const experiment::Point& p) {
+      return p.strategy == options.compare[1] && p.seed == point.seed &&
+             std::ranges::equal(p.axes, point.axes, is_same);
+    });
+  };
+  std::erase_if(first, [&](const experiment::Point& point) { return other_of(point) == points.end(); });
+  if (first.empty())
+    throw UserError("--compare: skip leaves no combination of '{}' and '{}'", options.compare[0], options.compare[1]);
+  const std::size_t place = options.point.empty() ? 0 : named_point("point", options.point, first);
+  if (options.point.empty() && first.size() > 1 && !options.quiet) {
+    call.console.err << fmt::format("the first of {} combinations is told: {}; --point and --set choose another one\n",
+                                    first.size(), first.front().label());
+  }
+  return {first[place], *other_of(first[place])};
+}
+
+// The point of the story, or the points of both: of each strategy the one that --point names, or the first.
 std::vector<experiment::Point> chosen_points(experiment::Experiment& experiment, const Call& call) {
   const Options& options = call.options;
-  const std::vector<std::string> chosen = chosen_strategies(options);
-  const char* option = options.compare.empty() ? "--strategy" : "--compare";
+  const std::vector<std::string>& chosen = chosen_strategies(options);
   if (!chosen.empty()) {
     std::vector<experiment::Strategy> kept;
-    for (const std::string& name : chosen) kept.push_back(strategy_named(name, option, experiment, call));
+    for (const std::string& name : chosen)
+      kept.push_back(strategy_named(name, options.compare.empty() ? "--strategy" : "--compare", experiment, call));
     experiment.strategies = std::move(kept);
+    experiment::forget_other_strategies(experiment.skips, chosen);
   }
-  std::vector<experiment::Point> points = expand(experiment, call);
-  const std::size_t strategies = options.compare.empty() ? 1 : 2;
-  const std::size_t each = options.compare.empty() ? points.size() : points.size() / 2;
-  std::size_t place = 0;
-  if (!options.trace.point.empty()) {
-    place =
-        traced_point({points.begin(), points.begin() + static_cast<std::ptrdiff_t>(each)}, options.trace, "--point");
-  } else if (each > 1 && !options.quiet) {
-    call.console.err << fmt::format(
-        "the first of {} points is told: {}; --point, --strategy or --set choose another one\n", each,
-        points.front().label());
+  const std::vector<experiment::Point> points = expand(experiment, call);
+  if (options.compare.empty()) {
+    if (!options.point.empty()) return {points[named_point("point", options.point, points)]};
+    if (points.size() > 1 && !options.quiet) {
+      call.console.err << fmt::format(
+          "the first of {} points is told: {}; --point, --strategy and --set choose another one\n", points.size(),
+          points.front().label());
+    }
+    return {points.front()};
   }
-  std::vector<experiment::Point> told;
-  for (std::size_t s = 0; s < strategies; ++s) told.push_back(points[s * each + place]);
-  return told;
+  return both_points(points, call);
 }
 
 // Of a transfer that there is; else throws UserError.
@@ -104,7 +119,7 @@ void write_page(const Json& document, const Call& call) {
   const fs::path file = call.options.html;
   runs::Folder place = runs::Folder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
   place.write(file.filename().string(),
-              html_page(results::kExplainPage, document["title"].get<std::string>(), document.dump()),
+              results::html_page(results::kExplainPage, document["title"].get<std::string>(), document.dump()),
               runs::Folder::Sync::no);
   call.console.out << file.string() << "\n";
 }
@@ -127,7 +142,7 @@ int explain_command(const Call& call) {
   if (call.options.format == Format::csv) throw UserError("--format: a story is text or json");
   experiment::Experiment experiment = named_experiment(call);
   const std::vector<experiment::Point> points = chosen_points(experiment, call);
-  const workloads::StoryRequest request{call.options.transfer.value_or(0)};
+  const workloads::StoryRequest request{call.options.transfer};
   const std::vector<runs::PointOutcome> outcomes = simulate_points(points, call, request);
   for (const runs::PointOutcome& outcome : outcomes) {
     if (outcome.status != runs::PointStatus::not_run) continue;

@@ -24,6 +24,7 @@ constexpr unsigned kMostJobs = 4096;
 constexpr unsigned kMostLevels = 100;
 constexpr unsigned kMostSamples = 10'000;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
+constexpr std::uint64_t kMostTransfers = 1'000'000'000'000;
 constexpr std::uint64_t kMostMostPoints = 1'000'000'000;
 
 void add_option(po::options_description& options, const OptionRow& row) {
@@ -32,7 +33,10 @@ void add_option(po::options_description& options, const OptionRow& row) {
   if (row.value == nullptr) {
     add(names.c_str(), row.text);
   } else if (row.is_repeated) {
-    add(names.c_str(), po::value<std::vector<std::string>>()->value_name(row.value), row.text);
+    auto* values = po::value<std::vector<std::string>>()->value_name(row.value);
+    // "S1 S2"
+    add(names.c_str(), std::string_view(row.value).find(' ') == std::string_view::npos ? values : values->multitoken(),
+        row.text);
   } else {
     add(names.c_str(), po::value<std::string>()->value_name(row.value), row.text);
   }
@@ -130,6 +134,15 @@ TraceOptions trace_options(const Given& given) {
   return options;
 }
 
+// What stands behind the two strategies that are compared is no third one.
+void take_compared(const std::vector<std::string>& given, Options& options) {
+  if (given.size() > 1 && given[0] == given[1]) throw UserError("--compare: '{}' and itself", given[0]);
+  if (given.size() == 1) throw UserError("--compare: needs two strategies: --compare S1 S2");
+  options.compare.assign(given.begin(), given.begin() + std::min<std::ptrdiff_t>(2, std::ssize(given)));
+  options.arguments.insert(options.arguments.end(), given.begin() + std::ssize(options.compare), given.end());
+  if (!options.compare.empty() && !options.strategies.empty()) throw UserError("--compare and --strategy: choose one");
+}
+
 void check_combinations(const Given& given, const Options& options) {
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
   for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format", "trace", "vcd"}) {
@@ -138,6 +151,11 @@ void check_combinations(const Given& given, const Options& options) {
   if (options.command == "plot" && options.by.size() > 1) throw UserError("--by: a figure takes one");
   if (given.has("sql") && options.sql.empty()) throw UserError("--sql: needs a SELECT");
   if (given.has("out") && options.out.empty()) throw UserError("--out: needs a name");
+  if (given.has("html") && options.html.empty()) throw UserError("--html: needs a file");
+  for (const char* other : {"terms", "all", "format"}) {
+    if (given.has("html") && given.has(other))
+      throw UserError("--html and --{}: the page has all of it; choose one", other);
+  }
   if (given.has("samples") && !options.bands) throw UserError("--samples: needs --bands");
 }
 
@@ -167,9 +185,14 @@ Options interpret(const po::variables_map& values, Options options) {
   options.where = given.texts("where");
   options.strategies = given.texts("strategy");
   options.arguments = given.texts("argument");
+  options.point = given.text("point");
+  options.html = given.text("html");
+  options.terms = given.has("terms");
+  take_compared(given.texts("compare"), options);
   options.trace = trace_options(given);
   check_combinations(given, options);
   if (given.has("format")) options.format = static_cast<Format>(given.choice("format", {"table", "json", "csv"}));
+  given.read("transfer", 1, kMostTransfers, options.transfer);
   given.read("levels", 2, kMostLevels, options.levels);
   given.read("samples", 1, kMostSamples, options.samples);
   given.read("seed", 0, experiment::kMostSeed, options.seed);

@@ -44,7 +44,7 @@ struct Options {
   bool profile = false;                 // run: where host time goes
   TraceOptions trace;                   // run: what is recorded
   std::string metric;                   // sensitivity, plot; empty: what is usual
-  std::vector<std::string> strategies;  // sensitivity: empty for all
+  std::vector<std::string> strategies;  // sensitivity: empty for all; explain: one at most
   std::string baseline;                 // sensitivity: a strategy; empty for none
   unsigned levels = 2;                  // sensitivity: values of a number, from its lowest to its highest
   bool bands = false;                   // validate
@@ -52,6 +52,11 @@ struct Options {
   bool changed = false;                 // config: only what is not the default
   std::string figure;                   // plot, as are the following
   std::string x_axis;
+  std::uint64_t transfer = 0;        // explain, as are the following; 0: the first that is measured
+  std::string point;                 // empty: the first
+  std::vector<std::string> compare;  // empty, or two strategies
+  std::string html;                  // a file
+  bool terms = false;
 };
 
 // Throws UserError, with the nearest name for a misspelling and what the command takes.

@@ -28,21 +28,6 @@ void check_metric(const std::string& metric, const experiment::Simulator& simula
                   experiment::did_you_mean(metric, names));
 }
 
-// Conditions on strategies that are not there any more: none of the points is one of theirs.
-void forget_other_strategies(std::vector<experiment::Skip>& skips, const std::vector<std::string>& chosen) {
-  const auto is_of_another = [&](const experiment::Condition& condition, experiment::Relation relation) {
-    return condition.key == "strategy" && condition.relation == relation &&
-           std::ranges::find(chosen, condition.text) == chosen.end();
-  };
-  std::erase_if(skips, [&](const experiment::Skip& skip) {
-    return std::ranges::any_of(
-        skip, [&](const experiment::Condition& c) { return is_of_another(c, experiment::Relation::equal); });
-  });
-  for (experiment::Skip& skip : skips)
-    std::erase_if(skip,
-                  [&](const experiment::Condition& c) { return is_of_another(c, experiment::Relation::unequal); });
-}
-
 const experiment::Strategy& strategy_of(const experiment::Experiment& experiment, const std::string& option,
                                         const std::string& name) {
   std::vector<std::string> names;

@@ -26,7 +26,7 @@ struct OptionRow {
   const char* value;  // what stands for it in the help; nullptr: it takes none
   const char* text;
   const char* command = nullptr;  // that has this meaning of it; nullptr: all others
-  bool is_repeated = false;       // may stand several times
+  bool is_repeated = false;       // may stand several times, or stands before several values
   char letter = 0;
 };
 
@@ -45,6 +45,6 @@ bool takes_value(const std::string& typed);
 extern const std::string_view kHelpHead, kHelpTail;
 // Use and examples of each command.
 extern const std::string_view kRunHelp, kWorkerHelp, kSensitivityHelp, kPlotHelp, kStatusHelp, kQueryHelp, kDiffHelp,
-    kReportHelp, kListHelp, kConfigHelp, kValidateHelp;
+    kReportHelp, kListHelp, kConfigHelp, kValidateHelp, kExplainHelp;
 
 }  // namespace faultline::app

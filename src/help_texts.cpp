@@ -210,6 +210,28 @@ PATTERN keeps names that contain it; '*' stands for anything.
   faultline list parameters --format csv              for a spreadsheet
 )";
 
+const std::string_view kExplainHelp = R"(faultline explain EXPERIMENT [options]
+
+Simulates one point of EXPERIMENT up to the end of one transfer and tells the story of that transfer: who did what,
+when, for how long, why, and what waited for it; then the total by cause. Times are in microseconds since the program
+posted the transfer, to the nanosecond; what comes before the post is negative. A line stands at the time at which
+what it tells was over. Who: the application, the kernel, a core's handlers, the SMMU, the DMA engine of the NIC, its
+R5 processors, the page tables of the buffers.
+What comes several times in a row, as retries do, is told once, unless --all is given. --verbose adds to each time the
+parameters that it is made of. --html writes a page that steps through the story forwards and backwards, with page
+tables, TLBs, frames, pins and registers at every instant.
+
+  faultline explain fault-breakdown                   the first point's first measured transfer
+  faultline explain fault-breakdown --strategy mlock  another strategy, the experiment's or any that ships
+  faultline explain fault-breakdown --compare pin-once fault/touch-ahead
+                                                      two of them, side by side from the post on
+  faultline explain fault-breakdown --set workload.cold=destination --terms
+                                                      another point, and what the terms mean
+  faultline explain mine.toml --point 7 --transfer 3  the seventh point, its third transfer
+  faultline explain mine.toml --html story.html       the page
+  faultline explain mine.toml --format json           for programs
+)";
+
 const std::string_view kConfigHelp = R"(faultline config EXPERIMENT [options]
 
 Prints the configuration that 'faultline run' would simulate, and simulates nothing: every parameter of the first

@@ -119,25 +119,27 @@ std::vector<trace::NumberRange> transfer_ranges(const std::string& text) {
   return ranges;
 }
 
-std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options) {
-  if (options.point.empty()) {
-    if (points.size() == 1) return 0;
-    throw UserError(
-        "a trace is of one point and the experiment has {}: name it with --trace-point (its "
-        "number or how its id begins), or leave one with --set:{}",
-        points.size(), list_of(points));
-  }
-  if (const auto number = experiment::whole(options.point); number && *number >= 1 && *number <= points.size())
+std::size_t named_point(const std::string& option, const std::string& name,
+                        const std::vector<experiment::Point>& points) {
+  if (const auto number = experiment::whole(name); number && *number >= 1 && *number <= points.size())
     return *number - 1;
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < points.size() && options.point.size() >= experiment::kLeastOfId; ++i) {
-    if (points[i].id.starts_with(options.point)) found.push_back(i);
+  for (std::size_t i = 0; i < points.size() && name.size() >= experiment::kLeastOfId; ++i) {
+    if (points[i].id.starts_with(name)) found.push_back(i);
   }
   if (found.size() == 1) return found.front();
   throw UserError(
-      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters or more:{}",
-      options.point, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId,
-      list_of(points));
+      "--{}: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters or more:{}", option,
+      name, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId, list_of(points));
+}
+
+std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options) {
+  if (!options.point.empty()) return named_point("trace-point", options.point, points);
+  if (points.size() == 1) return 0;
+  throw UserError(
+      "a trace is of one point and the experiment has {}: name it with --trace-point (its "
+      "number or how its id begins), or leave one with --set:{}",
+      points.size(), list_of(points));
 }
 
 void check_trace_files(const TraceOptions& options) {

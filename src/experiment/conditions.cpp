@@ -147,4 +147,18 @@ std::string to_toml(const Skip& skip) {
   return "{ " + text + " }";
 }
 
+void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::string>& kept) {
+  const auto is_of_another = [&](const Condition& condition, Relation relation) {
+    return condition.key == "strategy" && condition.relation == relation &&
+           std::ranges::find(kept, condition.text) == kept.end();
+  };
+  std::erase_if(skips, [&](const Skip& skip) {
+    return std::ranges::any_of(
+        skip, [&](const Condition& c) { return is_of_another(c, Relation::equal); });
+  });
+  for (Skip& skip : skips)
+    std::erase_if(skip,
+                  [&](const Condition& c) { return is_of_another(c, Relation::unequal); });
+}
+
 }  // namespace faultline::experiment

@@ -50,6 +50,9 @@ std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
 // `text`: what a combination has for the condition's key, as get() writes it.
 bool applies(const Condition& condition, const std::string& text, const sim::ParameterTable& parameters);
 
+// Where only some strategies are kept: conditions on others, of which no combination is, go.
+void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::string>& kept);
+
 // As a file writes it.
 std::string to_toml(const Skip& skip);
 

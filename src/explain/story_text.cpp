@@ -111,7 +111,9 @@ std::vector<Line> folded(const std::vector<Line>& lines) {
     if (best > 0) {
       const Line& last = lines[at + period * (best + 1) - 1];
       const std::int64_t took = last.at - lines[at + period - 1].at;
-      Line more{.at = last.at, .took = took};
+      Line more;
+      more.at = last.at;
+      more.took = took;
       more.what = fmt::format("... and so {} more time{} ({} lines; --all shows them).", best, best == 1 ? "" : "s",
                               best * period);
       kept.push_back(std::move(more));

@@ -15,6 +15,7 @@ struct PageParts {
   std::string_view tail;
 };
 extern const PageParts kPage;  // made by the build from web/
+extern const PageParts kExplainPage;
 
 // One file that needs no other. `data`: JSON.
 std::string html_page(const PageParts& page, const std::string& title, const std::string& data);
