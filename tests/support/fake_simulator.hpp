@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "src/experiment/simulator.hpp"
+#include "tests/support/fake_story.hpp"
 #include "tests/support/sandbox.hpp"
 #include "tests/support/source_tree.hpp"
 
@@ -112,6 +113,10 @@ class FakeMachine : public experiment::Machine {
       result.refused = "node 0 may not lock so much";
       return result;
     }
+    if (watch.story) {
+      result.story = story(watch.story->transfer);
+      return result;
+    }
     const double wire = static_cast<double>(c.link_rate.time_for(c.size).count()) / 1e6;
     const double latency = wire + static_cast<double>(c.link_latency.count()) / 1e6 + 0.1 / 3;
     const double faults = c.on_fault == OnFault::terminate ? static_cast<double>((c.size + 4095) / 4096) : 0;
@@ -159,6 +164,21 @@ class FakeMachine : public experiment::Machine {
   }
 
  private:
+  // Labels choose what becomes of the transfer.
+  std::string story(std::uint64_t transfer) const {
+    const FakeConfiguration& c = configuration_;
+    if (transfer > c.iterations)
+      return nlohmann::json{{"outcome", "not begun"}, {"begun", c.iterations}, {"why", ""}}.dump();
+    FakeStory told{.number = transfer == 0 ? 1 : transfer, .bytes = c.size, .why = ""};
+    told.faults = c.on_fault == OnFault::terminate;
+    told.tries = c.label == "retries" ? 6 : 1;
+    if (c.label == "never ends") {
+      told.outcome = "unfinished";
+      told.why = "not finished after 1 s";
+    }
+    return told.json().dump();
+  }
+
   FakeConfiguration configuration_;
   sim::ParameterTable table_;
 };

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The story of one transfer: it changes nothing, leaves nothing out, and adds up to what the run has measured.
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/support/point.hpp"
+#include "workloads/story/telling.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using Json = nlohmann::json;
+
+namespace {
+
+Json told(const Settings& settings, std::uint64_t transfer = 0, std::uint64_t seed = 1) {
+  INFO(to_string(settings));
+  const workloads::Configuration c = configuration(settings);
+  REQUIRE(workloads::conflicts(c).empty());
+  return Json::parse(text_from_child([&] {
+    workloads::Watch watch;
+    watch.story = workloads::StoryRequest{transfer};
+    const auto result = workloads::run_point(c, seed, watch);
+    return result.error.empty() ? result.story : Json{{"error", result.error}}.dump();
+  }));
+}
+
+std::int64_t length(const Json& story) { return story["end"].get<std::int64_t>() - story["begin"].get<std::int64_t>(); }
+
+std::int64_t sum_of_totals(const Json& story) {
+  std::int64_t sum = 0;
+  for (const Json& total : story["totals"]) sum += total["ps"].get<std::int64_t>();
+  return sum;
+}
+
+std::int64_t faults(const Json& story) {
+  return std::count_if(story["told"].begin(), story["told"].end(), [](const Json& t) { return t["fault"]; });
+}
+
+bool says(const Json& story, const std::string& words) {
+  return std::any_of(story["told"].begin(), story["told"].end(),
+                     [&](const Json& t) { return t["text"].get<std::string>().find(words) != std::string::npos; });
+}
+
+// What is watched changes from what it was.
+void check_changes(const Json& story) {
+  Json state = story["state"];
+  std::int64_t last = story["begin"];
+  for (const Json& change : story["changes"]) {
+    CHECK(change["at"] >= last);
+    last = change["at"];
+    CHECK(state.at(change["key"].get<std::string>()) == change["from"]);
+    CHECK(change["from"] != change["to"]);
+    state[change["key"].get<std::string>()] = change["to"];
+  }
+  CHECK(last <= story["end"]);
+}
+
+// Of the events that decide the time each begins where the one before ends, from the post on.
+void check_chain(const Json& story) {
+  std::int64_t at = 0;
+  for (const Json& event : story["events"]) {
+    CHECK(event["from"] >= story["begin"]);
+    CHECK(event["to"] >= event["from"]);
+    CHECK(event["to"] <= story["end"]);
+    if (!event.value("main", false) || event["from"] == event["to"]) continue;
+    CHECK(event["from"] == at);
+    at = event["to"];
+  }
+  CHECK(at <= story["end"]);
+}
+
+void check_sentences(const Json& story) {
+  std::int64_t last = story["begin"];
+  for (const Json& one : story["told"]) {
+    INFO(one.dump());
+    CHECK(one["at"] >= last);
+    last = one["at"];
+    CHECK(one["who"] != "");
+    const std::string text = one["text"];
+    CHECK((text.ends_with('.') || text.ends_with("?")));
+    CHECK(text.find("{") == std::string::npos);
+  }
+}
+
+Settings cold(const std::string& end, const std::string& size) {
+  return {{"workload.cold", end}, {"workload.size", size}};
+}
+
+}  // namespace
+
+TEST_CASE("a story takes as long as the transfer, by cause and in all, under every strategy that ships") {
+  for (const auto& [name, settings] : presets()) {
+    for (const char* end : {"none", "destination", "both"}) {
+      const Settings all = settings + cold(end, "20000 B");
+      INFO(name << " " << end);
+      const Json story = told(all);
+      const Point point = run_well(all);
+      CHECK(story["outcome"] == "done");
+      CHECK(length(story) == point.latency());
+      CHECK(sum_of_totals(story) == point.latency());
+      CHECK(faults(story) == point.count("faults"));
+      check_changes(story);
+      check_chain(story);
+      check_sentences(story);
+    }
+  }
+}
+
+TEST_CASE("a story of a read and of an open loop counts from the arrival on") {
+  const Settings read = preset("fault/touch-ahead") + cold("both", "8 KiB") + Settings{{"workload.kind", "read"}};
+  const Json story = told(read);
+  CHECK(story["operation"] == "read");
+  CHECK(story["initiator"] == 0);
+  CHECK(story["buffers"][0]["end"] == "source");
+  CHECK(story["buffers"][0]["node"] == 1);
+  CHECK(length(story) == run_well(read).latency());
+  CHECK(sum_of_totals(story) == length(story));
+}
+
+TEST_CASE("transfers are numbered as programs begin them, warm-up and all") {
+  const Settings three = preset("resident") + cold("none", "64 B") +
+                         Settings{{"workload.warmup", 2}, {"workload.iterations", 3}};
+  const Json first = told(three);
+  CHECK(first["number"] == 3);
+  CHECK(first["planned"] == 3);
+  CHECK(told(three, 1)["number"] == 1);
+  CHECK(told(three, 5)["number"] == 5);
+  const Json none = told(three, 6);
+  CHECK(none["outcome"] == "not begun");
+  CHECK(none["begun"] == 5);
+}
+
+TEST_CASE("a transfer that meets no fault is told without one") {
+  const Json story = told(preset("resident") + cold("none", "4 KiB"));
+  CHECK(faults(story) == 0);
+  CHECK_FALSE(says(story, "PAGE FAULT"));
+  CHECK(story["changes"].empty() == false);  // TLBs are filled
+}
+
+TEST_CASE("a transfer that does not end is told as far as it came") {
+  const Json story = told(preset("fault/touch-ahead") + cold("destination", "64 B") +
+                          Settings{{"workload.time_limit", "30 us"}});
+  CHECK(story["outcome"] == "unfinished");
+  CHECK(story["why"] != "");
+  CHECK(faults(story) == 1);
+  CHECK(sum_of_totals(story) == length(story));
+}
+
+TEST_CASE("of a long buffer the first pages are watched, and the story says so") {
+  const Json story = told(preset("resident") + cold("none", "1 MiB"));
+  CHECK(story["buffers"][0]["pages"].size() == 128);
+  CHECK(story["cut"].get<std::string>().find("the first 128 are watched, 128 are not") != std::string::npos);
+}
+
+TEST_CASE("page states follow a fault: no entry, then a frame, then a TLB entry that leads to it") {
+  const Json story = told(preset("fault/touch-ahead") + cold("destination", "64 B"));
+  const std::string page = "destination/0/";
+  CHECK(story["state"][page + "device's access"].get<std::string>().starts_with("faults"));
+  CHECK(story["state"][page + "frame"] == "-");
+  CHECK(story["state"][page + "micro-TLB"] == "-");
+  std::map<std::string, Json> last;
+  for (const Json& change : story["changes"]) last[change["key"]] = change;
+  const std::string frame = last.at(page + "frame")["to"];
+  CHECK(last.at(page + "device's access")["to"] == "goes through");
+  CHECK(last.at(page + "micro-TLB")["to"].get<std::string>().starts_with(frame));
+  CHECK(last.at(page + "micro-TLB")["at"] > last.at(page + "frame")["at"]);
+  CHECK(last.at("destination/FSR")["to"] == "0x0");  // cleared
+  CHECK(says(story, "page 0 of the destination"));
+}
+
+TEST_CASE("numbers of pages are told as ranges") {
+  CHECK(workloads::ranges_text({3}) == "3");
+  CHECK(workloads::ranges_text({2, 0, 1, 1, 7}) == "0-2, 7");
+  CHECK(workloads::ranges_text({}).empty());
+}
