@@ -66,6 +66,22 @@ done
   exit 1
 }
 
+# The README's table of latencies is a part of what scripts/quickstart prints: strategy, size and value of each cell.
+cells=0
+while IFS=, read -r strategy size value; do
+  run 0 faultline query runs/pinning-vs-faults-1 latency_mean --quiet \
+    --where "strategy=$strategy" --where "workload.size=$size"
+  expect " $value "
+  cells=$((cells + 1))
+done < <(awk -F ' *[|] *' '
+  /^\| strategy \|/ {split($0, size); on = 1}
+  !/^\|/ {on = 0}
+  on && split($2, name, "`") > 1 {for (i = 3; i < NF; ++i) print name[2] "," size[i] "," $i}' "$FAULTLINE_SOURCE/README.md")
+((cells >= 20)) || {
+  echo "found only $cells latencies in the README"
+  exit 1
+}
+
 # A part of the fault matrix; all of it nightly.
 matrix_row() {
   run 0 faultline run "$1" --quiet --set inject.mechanism="$2"
