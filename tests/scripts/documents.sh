@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # README.md and docs/ tell the truth: every faultline command that they show runs, every experiment that they
-# show runs, and every line of output that they show is printed. (scripts/test is what runs this;
-# scripts/quickstart is run by the nightly test beside this one.)
+# show runs, every line of output that they show is printed, and every link leads somewhere. (scripts/test is
+# what runs this; scripts/quickstart is run by the nightly test beside this one.)
 source "$(dirname "$0")/common.sh"
 cd "$scratch"
 mkdir -p build/release
@@ -10,6 +10,7 @@ ln -s "$FAULTLINE_BUILD/faultline" build/release/faultline
 export PATH="$FAULTLINE_BUILD:$PATH" FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
 pages=("$FAULTLINE_SOURCE/README.md" "$FAULTLINE_SOURCE"/docs/*.md)
 printed="$scratch/printed"
+run 0 python3 "$FAULTLINE_SOURCE/tests/scripts/links.py" "${pages[@]}"
 
 # The experiments in a page, as PAGE-1.toml, PAGE-2.toml ... The README's is the one that its commands name.
 for page in "${pages[@]}"; do
@@ -17,7 +18,8 @@ for page in "${pages[@]}"; do
     /^```toml$/ {file = name "-" ++n ".toml"; next} /^```/ {file = ""} file != "" {print > file}' "$page"
 done
 cp README-1.toml mine.toml
-for experiment in README-*.toml experiments-*.toml clusters-*.toml; do
+for experiment in *-[0-9]*.toml; do
+  [[ $experiment == extending-* ]] && continue # extending.sh has those
   echo "$experiment"
   few=(--set workload.iterations=2)
   grep -q '"flows"' "$experiment" && few=() # each flow has its own
@@ -61,6 +63,22 @@ for page in "${pages[@]}"; do
 done
 ((lines >= 40)) || {
   echo "found only $lines lines of output in the documents"
+  exit 1
+}
+
+# The README's table of latencies is a part of what scripts/quickstart prints: strategy, size and value of each cell.
+cells=0
+while IFS=, read -r strategy size value; do
+  run 0 faultline query runs/pinning-vs-faults-1 latency_mean --quiet \
+    --where "strategy=$strategy" --where "workload.size=$size"
+  expect " $value "
+  cells=$((cells + 1))
+done < <(awk -F ' *[|] *' '
+  /^\| strategy \|/ {split($0, size); on = 1}
+  !/^\|/ {on = 0}
+  on && split($2, name, "`") > 1 {for (i = 3; i < NF; ++i) print name[2] "," size[i] "," $i}' "$FAULTLINE_SOURCE/README.md")
+((cells >= 20)) || {
+  echo "found only $cells latencies in the README"
   exit 1
 }
 
