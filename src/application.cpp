@@ -48,9 +48,9 @@ int dispatch(const std::vector<std::string>& arguments, const experiment::Simula
   if (options.verbose)
     console.err << "configs: " << (library.folder().empty() ? "none found" : library.folder().string()) << "\n";
   static const std::map<std::string, int (*)(const Call&)> kCommands{
-      {"run", run_command},       {"worker", worker_command},    {"sensitivity", sensitivity_command},
-      {"plot", plot_command},     {"status", status_command},    {"query", query_command},
-      {"diff", diff_command},     {"report", report_command},    {"list", list_command},
+      {"run", run_command},       {"worker", worker_command},     {"sensitivity", sensitivity_command},
+      {"plot", plot_command},     {"status", status_command},     {"query", query_command},
+      {"diff", diff_command},     {"report", report_command},     {"list", list_command},
       {"config", config_command}, {"validate", validate_command}, {"explain", explain_command}};
   return kCommands.at(options.command)({arguments, options, library, simulator, console});
 }
@@ -65,8 +65,8 @@ void simulate_alone(const std::vector<experiment::Point>& points, const std::vec
     costs.ended(index, outcome.host_seconds, /*stands_for_all=*/false);
     return ended(index, std::move(outcome));
   };
-  runs::run_points(runs::each_of(telling_order(plan, missing)), simulates, {call.options.jobs, call.options.timeout}, keep,
-                   [&](runs::Standing standing) {
+  runs::run_points(runs::each_of(telling_order(plan, missing)), simulates, {call.options.jobs, call.options.timeout},
+                   keep, [&](runs::Standing standing) {
                      if (call.options.quiet) return;
                      standing.seconds_left = costs.seconds_left(standing.at, call.options.jobs);
                      progress.update(standing, Clock::now());

@@ -153,12 +153,9 @@ void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::st
            std::ranges::find(kept, condition.text) == kept.end();
   };
   std::erase_if(skips, [&](const Skip& skip) {
-    return std::ranges::any_of(
-        skip, [&](const Condition& c) { return is_of_another(c, Relation::equal); });
+    return std::ranges::any_of(skip, [&](const Condition& c) { return is_of_another(c, Relation::equal); });
   });
-  for (Skip& skip : skips)
-    std::erase_if(skip,
-                  [&](const Condition& c) { return is_of_another(c, Relation::unequal); });
+  for (Skip& skip : skips) std::erase_if(skip, [&](const Condition& c) { return is_of_another(c, Relation::unequal); });
 }
 
 }  // namespace faultline::experiment

@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr const char* kTwoByTwo =
-    "question = \"?\"\nstrategies = [\"resident\", \"fault/touch-ahead\"]\n[axes]\n\"workload.size\" = [\"64 B\", \"4 KiB\"]\n";
+    "question = \"?\"\nstrategies = [\"resident\", \"fault/touch-ahead\"]\n[axes]\n\"workload.size\" = [\"64 B\", \"4 "
+    "KiB\"]\n";
 
 class Explained {
  public:

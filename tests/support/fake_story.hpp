@@ -37,8 +37,7 @@ struct FakeStory {
     add(0, 0, 0, "library", "The program posts the transfer.");
     std::int64_t at = 120'000;
     for (unsigned n = 0; n < tries; ++n, at += 2'000'000) {
-      if (faults)
-        add(at, 0, 1, "SMMU", "PAGE FAULT of the device, number " + std::to_string(n + 1) + ".", "", n, true);
+      if (faults) add(at, 0, 1, "SMMU", "PAGE FAULT of the device, number " + std::to_string(n + 1) + ".", "", n, true);
       add(at + 1'000'000, 1'000'000, 1, "kernel", "The page is brought.", "7 cpu.cores", n);
     }
     add(at, 120'000, 1, "link", "All has arrived at the SMMU.", "network.internal_latency", tries);

@@ -120,8 +120,8 @@ TEST_CASE("a story of a read and of an open loop counts from the arrival on") {
 }
 
 TEST_CASE("transfers are numbered as programs begin them, warm-up and all") {
-  const Settings three = preset("resident") + cold("none", "64 B") +
-                         Settings{{"workload.warmup", 2}, {"workload.iterations", 3}};
+  const Settings three =
+      preset("resident") + cold("none", "64 B") + Settings{{"workload.warmup", 2}, {"workload.iterations", 3}};
   const Json first = told(three);
   CHECK(first["number"] == 3);
   CHECK(first["planned"] == 3);
@@ -140,8 +140,8 @@ TEST_CASE("a transfer that meets no fault is told without one") {
 }
 
 TEST_CASE("a transfer that does not end is told as far as it came") {
-  const Json story = told(preset("fault/touch-ahead") + cold("destination", "64 B") +
-                          Settings{{"workload.time_limit", "30 us"}});
+  const Json story =
+      told(preset("fault/touch-ahead") + cold("destination", "64 B") + Settings{{"workload.time_limit", "30 us"}});
   CHECK(story["outcome"] == "unfinished");
   CHECK(story["why"] != "");
   CHECK(faults(story) == 1);

@@ -7,8 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "models/smmu/context_bank.hpp"
-
 namespace faultline::workloads {
 namespace {
 
@@ -31,42 +29,8 @@ constexpr auto kOfPage = std::to_array<KeyInfo>({{"page table", "entry"},
                                                  {"pin", "VM_LOCKED"}});
 constexpr auto kOfBank = std::to_array<KeyInfo>({{"register", "FSR"}, {"register", "FAR"}, {"register", "FSYNR0"}});
 
-constexpr std::uint64_t kWritable = 1;
-
-std::optional<std::uint64_t> entry_of(const std::optional<smmu::Leaf>& leaf, std::uint64_t va) {
-  if (!leaf) return std::nullopt;
-  return sim::page_begin(leaf->physical(va)) | (leaf->writable ? kWritable : 0);
-}
-
-std::string tlb_text(const std::optional<std::uint64_t>& entry) {
-  if (!entry) return "-";
-  return fmt::format("{:#x}{}", sim::page_begin(*entry), (*entry & kWritable) != 0 ? "" : ", read-only");
-}
-
-// The descriptor that ends a walk of this table: a page's or a block's, or the first that is not valid.
-std::pair<std::uint64_t, unsigned> walk(const memory::FrameStore& memory, std::uint64_t table, unsigned va_bits,
-                                        std::uint64_t va) {
-  for (unsigned level = smmu::start_level(va_bits);; ++level) {
-    const std::uint64_t descriptor = memory.read_word(table + 8 * smmu::level_index(va, level));
-    const bool is_table =
-        level < 3 && (descriptor & smmu::descriptor::kValid) != 0 && (descriptor & smmu::descriptor::kTableOrPage) != 0;
-    if (!is_table) return {descriptor, level};
-    table = descriptor & smmu::descriptor::kAddressMask;
-  }
-}
-
-std::string fsr_text(std::uint32_t fsr) {
-  std::string text = fmt::format("{:#x}", fsr);
-  const auto add = [&](std::uint32_t bit, std::string_view name) {
-    if ((fsr & bit) != 0) text += fmt::format("{}{}", text.find(' ') == std::string::npos ? ": " : ", ", name);
-  };
-  add(smmu::reg::fsr::kTF, "translation fault");
-  add(smmu::reg::fsr::kAFF, "access-flag fault");
-  add(smmu::reg::fsr::kPF, "permission fault");
-  add(smmu::reg::fsr::kEF, "external fault");
-  add(smmu::reg::fsr::kSS, "an access is stalled");
-  add(smmu::reg::fsr::kMULTI, "further faults");
-  return text;
+std::string tlb_text(const std::optional<platform::TlbEntry>& entry) {
+  return entry ? fmt::format("{:#x}{}", entry->frame, entry->writable ? "" : ", read-only") : "-";
 }
 
 }  // namespace
@@ -82,8 +46,7 @@ bool PageWatch::Page::operator==(const Page& other) const {
   return a.frame == b.frame && a.entry == b.entry && a.writable == b.writable && a.clean == b.clean &&
          a.young == b.young && a.zero == b.zero && a.userfault == b.userfault && in_memory == other.in_memory &&
          huge == other.huge && mapped == other.mapped && locked == other.locked && cause == other.cause &&
-         by == other.by && descriptor == other.descriptor && level == other.level && mappings == other.mappings &&
-         pins == other.pins && micro == other.micro && macro == other.macro;
+         by == other.by && translation == other.translation && mappings == other.mappings && pins == other.pins;
 }
 
 PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer) : cluster_(cluster) {
@@ -97,15 +60,15 @@ PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& trans
 void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_t bytes) {
   platform::Node& node = cluster_.node(at.node);
   const os::Process* process = node.vm.find_process(at.process);
-  const auto* bank = node.smmu.bank_of(static_cast<std::uint16_t>(at.process));
-  const bool own = bank != nullptr && process != nullptr && bank->table() == process->page_table().root();
+  const auto bank = platform::bank_view(node, at.process);
+  const bool own = bank && process != nullptr && bank->table == process->page_table().root();
   WatchedBuffer buffer{.source = source,
                        .node = at.node,
                        .process = at.process,
                        .name = process == nullptr ? "" : process->name(),
                        .address = at.address,
                        .bytes = bytes,
-                       .va_bits = bank == nullptr ? 0 : bank->va_bits(),
+                       .va_bits = bank ? bank->va_bits : 0,
                        .table = own ? "the process's own page table" : "a table of the device's own"};
   const os::Range range{sim::page_begin(at.address), sim::page_end(at.address + bytes)};
   const std::uint64_t watched = std::min<std::uint64_t>(range.pages(), kMostPages);
@@ -117,7 +80,7 @@ void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_
     for (const KeyInfo& info : kOfPage) keys_.push_back({info.group, info.name, source, page});
     for (std::string& text : text_of(end.pages.back())) at_first_.push_back(std::move(text));
   }
-  end.registers = registers_of(end);
+  end.registers = bank.value_or(platform::BankView{});
   for (const KeyInfo& info : kOfBank) keys_.push_back({info.group, info.name, source});
   for (std::string& text : text_of(end.registers)) at_first_.push_back(std::move(text));
   ends_.push_back(std::move(end));
@@ -129,8 +92,8 @@ PageWatch::Page PageWatch::page_of(const End& end, bool source, std::uint64_t va
   const os::Vm& vm = end.node.vm;
   const os::Process* process = vm.find_process(end.process);
   if (process == nullptr) return page;  // the OOM killer has ended it
-  const auto* bank = end.node.smmu.bank_of(process->id());
-  const std::uint64_t table = bank == nullptr ? process->page_table().root() : bank->table();
+  const auto bank = platform::bank_view(end.node, end.process);
+  const std::uint64_t table = bank ? bank->table : process->page_table().root();
   const FaultReason reason = vm.fault_reason(end.process, table, va, /*write=*/!source);
   page.state = reason.page;
   page.in_memory = reason.in_memory;
@@ -145,16 +108,8 @@ PageWatch::Page PageWatch::page_of(const End& end, bool source, std::uint64_t va
     page.mappings = record.mappings;
     page.pins = record.pins;
   }
-  if (bank == nullptr || bank->va_bits() == 0) return page;
-  std::tie(page.descriptor, page.level) = walk(end.node.ddr.frames(), table, bank->va_bits(), va);
-  page.micro = entry_of(end.node.smmu.micro_tlb_entry(bank->tag(), va), va);
-  page.macro = entry_of(end.node.smmu.macro_tlb_entry(bank->tag(), va), va);
+  page.translation = platform::translation_view(end.node, end.process, va);
   return page;
-}
-
-PageWatch::Registers PageWatch::registers_of(const End& end) {
-  const auto* bank = end.node.smmu.bank_of(static_cast<std::uint16_t>(end.process));
-  return bank == nullptr ? Registers{} : Registers{bank->fsr(), bank->far, bank->fsynr0};
 }
 
 std::vector<std::string> PageWatch::text_of(const Page& page) {
@@ -166,18 +121,18 @@ std::vector<std::string> PageWatch::text_of(const Page& page) {
                            .in_memory = page.in_memory};
   const bool goes = reason.usable();
   return {os::state_text(reason),
-          fmt::format("{:#x} at level {}", page.descriptor, page.level),
+          fmt::format("{:#x} at level {}", page.translation.descriptor, page.translation.level),
           goes ? "goes through" : fmt::format("faults: {}", os::to_string(page.cause)),
-          tlb_text(page.micro),
-          tlb_text(page.macro),
+          tlb_text(page.translation.micro),
+          tlb_text(page.translation.macro),
           page.state.has_frame() ? fmt::format("{:#x}", page.state.frame) : "-",
           std::to_string(page.mappings),
           std::to_string(page.pins),
           page.locked ? "yes" : "no"};
 }
 
-std::vector<std::string> PageWatch::text_of(const Registers& registers) {
-  return {fsr_text(registers.fsr), fmt::format("{:#x}", registers.far), fmt::format("{:#x}", registers.fsynr0)};
+std::vector<std::string> PageWatch::text_of(const platform::BankView& bank) {
+  return {platform::fsr_text(bank.fsr), fmt::format("{:#x}", bank.far), fmt::format("{:#x}", bank.fsynr0)};
 }
 
 void PageWatch::look() {
@@ -191,7 +146,7 @@ void PageWatch::look() {
       note(end.first_key + i * kOfPage.size(), text_of(end.pages[i]), text_of(now), by);
       end.pages[i] = now;
     }
-    const Registers now = registers_of(end);
+    const platform::BankView now = platform::bank_view(end.node, end.process).value_or(platform::BankView{});
     if (now == end.registers) continue;
     note(end.first_key + end.pages.size() * kOfPage.size(), text_of(end.registers), text_of(now), "");
     end.registers = now;

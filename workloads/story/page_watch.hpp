@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/platform/cluster.hpp"
+#include "models/platform/device_view.hpp"
 
 namespace faultline::workloads {
 
@@ -70,19 +71,10 @@ class PageWatch {
     bool locked = false;
     os::FaultCause cause = os::FaultCause::raced;  // of an access by the device now; raced: it goes through
     os::Taking by{};
-    std::uint64_t descriptor = 0;  // the last one that the SMMU's walker would read
-    unsigned level = 0;            // where it stands
+    platform::TranslationView translation{};
     std::uint32_t mappings = 0;
     std::uint32_t pins = 0;
-    std::optional<std::uint64_t> micro;  // what the TLB's entry leads to; bit 0: writable
-    std::optional<std::uint64_t> macro;
     bool operator==(const Page&) const;
-  };
-  struct Registers {
-    std::uint32_t fsr = 0;
-    std::uint64_t far = 0;
-    std::uint32_t fsynr0 = 0;
-    bool operator==(const Registers&) const = default;
   };
   // A buffer at one end, and where its keys begin.
   struct End {
@@ -90,14 +82,13 @@ class PageWatch {
     std::uint32_t process;
     std::size_t first_key;
     std::vector<Page> pages;
-    Registers registers;
+    platform::BankView registers;
   };
 
   void add(const sim::TransferBegin::End& end, bool source, std::uint64_t bytes);
   Page page_of(const End& end, bool source, std::uint64_t va) const;
-  static Registers registers_of(const End& end);
   static std::vector<std::string> text_of(const Page& page);
-  static std::vector<std::string> text_of(const Registers& registers);
+  static std::vector<std::string> text_of(const platform::BankView& bank);
   void note(std::size_t first_key, const std::vector<std::string>& from, const std::vector<std::string>& to,
             const std::string& by);
 

@@ -5,7 +5,7 @@
 //   number, planned, operation, bytes, outcome, why, begin, post, end, cut
 //   buffers   of both ends: where they are, whose, which pages are watched
 //   lanes     who can be at work: node (or router) and name, from top to bottom
-//   events    from, to, lane, label, text, cost, part, attempt; main: of the chain that decides the time; kind: program,
+//   events    from, to, lane, label, text, cost, part, attempt; main: it decides how long all takes; kind: program,
 //             step, slice, fault, instant
 //   keys      what is watched of pages and registers; state: the values at `begin`; changes: at, key, from, to, text
 //   totals    the time by cause

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's SMMU holds of one process and of one of its pages, looked at from outside: no time passes, and no
+// counter counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/platform/node.hpp"
+
+namespace faultline::platform {
+
+// The registers of the context bank by which a device reaches a process.
+struct BankView {
+  std::uint64_t table = 0;  // the translation table's address
+  unsigned va_bits = 0;     // 0: the bank does not translate
+  std::uint32_t fsr = 0;
+  std::uint64_t far = 0;
+  std::uint32_t fsynr0 = 0;
+  bool operator==(const BankView&) const = default;
+};
+
+struct TlbEntry {
+  std::uint64_t frame;  // where it leads to for this page
+  bool writable;
+  bool operator==(const TlbEntry&) const = default;
+};
+
+struct TranslationView {
+  std::uint64_t descriptor = 0;  // the last one that a walk reads: a page's or a block's, or the first not valid
+  unsigned level = 0;            // of the table that it stands in
+  std::optional<TlbEntry> micro;
+  std::optional<TlbEntry> macro;
+  bool operator==(const TranslationView&) const = default;
+};
+
+// Nothing where no bank is of this process.
+std::optional<BankView> bank_view(const Node& node, std::uint32_t process);
+TranslationView translation_view(const Node& node, std::uint32_t process, std::uint64_t va);
+// "0x40000002: translation fault"
+std::string fsr_text(std::uint32_t fsr);
+
+}  // namespace faultline::platform
