@@ -43,7 +43,7 @@ std::vector<Term> read_glossary(std::string_view page) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("### ")) {
       terms.push_back({line.substr(4), ""});
-    } else if (terms.empty() || line.empty() || line.starts_with("See also:")) {
+    } else if (terms.empty() || line.empty() || line.starts_with("## ") || line.starts_with("See also:")) {
       continue;
     } else if (line.starts_with("Also: ")) {
       std::vector<std::string> others;

@@ -17,7 +17,8 @@ struct Term {
 
 // In the order of the page.
 const std::vector<Term>& glossary();
-// Reads such a page: "### TERM", its paragraph, "Also: ..." and "See also: ..." in lines of their own.
+// Reads such a page: "### TERM", its paragraph, "Also: ..." and "See also: ..." in lines of their own. "## ..." groups
+// terms, and is passed over.
 std::vector<Term> read_glossary(std::string_view page);
 // Those that a text uses, as whole words.
 std::vector<Term> terms_in(std::string_view text, const std::vector<Term>& terms);
