@@ -15,13 +15,13 @@ std::optional<TlbEntry> entry_of(const std::optional<smmu::Leaf>& leaf, std::uin
 
 }  // namespace
 
-std::optional<BankView> bank_view(const Node& node, std::uint32_t process) {
+std::optional<BankView> bank_view(Node& node, std::uint32_t process) {
   const smmu::ContextBank* bank = node.smmu.bank_of(static_cast<std::uint16_t>(process));
   if (bank == nullptr) return std::nullopt;
   return BankView{bank->table(), bank->va_bits(), bank->fsr(), bank->far, bank->fsynr0};
 }
 
-TranslationView translation_view(const Node& node, std::uint32_t process, std::uint64_t va) {
+TranslationView translation_view(Node& node, std::uint32_t process, std::uint64_t va) {
   TranslationView view;
   const smmu::ContextBank* bank = node.smmu.bank_of(static_cast<std::uint16_t>(process));
   if (bank == nullptr || bank->va_bits() == 0) return view;

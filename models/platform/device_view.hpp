@@ -36,8 +36,8 @@ struct TranslationView {
 };
 
 // Nothing where no bank is of this process.
-std::optional<BankView> bank_view(const Node& node, std::uint32_t process);
-TranslationView translation_view(const Node& node, std::uint32_t process, std::uint64_t va);
+std::optional<BankView> bank_view(Node& node, std::uint32_t process);
+TranslationView translation_view(Node& node, std::uint32_t process, std::uint64_t va);
 // "0x40000002: translation fault"
 std::string fsr_text(std::uint32_t fsr);
 
