@@ -234,7 +234,7 @@ namespace {
 
 // What both sides do at the same time stands beside itself.
 std::string side_by_side(const std::vector<Line>& left, const std::vector<Line>& right, std::size_t width) {
-  const std::size_t column = (std::max<std::size_t>(width, 80) - 12 - 4) / 2;
+  const std::size_t column = (std::max<std::size_t>(width, 80) - 12 - 5) / 2;
   const auto cell = [&](const Line* line) {
     if (line == nullptr) return std::vector<std::string>();
     const std::string took = line->took == 0 ? "" : fmt::format(" ({} us)", us(line->took));
@@ -273,7 +273,7 @@ std::string comparison_text(const Json& document, const TextStyle& style) {
     lines.push_back(lines_of(story, document["parameters"]));
     if (!style.all) lines.back() = folded(lines.back());
   }
-  const std::size_t column = (std::max<std::size_t>(style.width, 80) - 12 - 4) / 2;
+  const std::size_t column = (std::max<std::size_t>(style.width, 80) - 12 - 5) / 2;
   out += fmt::format("\n{:>12}  {:<{}} | {}\n", "time [us]", text(stories[0], "strategy"), column,
                      text(stories[1], "strategy"));
   out += std::string(style.width, '-') + "\n";

@@ -89,7 +89,7 @@ TEST_CASE("two stories stand side by side on one clock") {
   CHECK(has(text, "strategy second: what it does"));
   CHECK(count(text, "The program posts the transfer.") == 2);
   CHECK(count(text, "\n       0.000  ") == 1);
-  CHECK(has(text, "first [us]"));
+  CHECK(has(text, "first  share  second  share"));
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     CHECK(text.find('\n', at) - at <= 120);
     if (text.find('\n', at) == std::string::npos) break;

@@ -114,6 +114,6 @@ TEST_CASE("limits: strategy, with a pin-down cache") {
 TEST_CASE("limits: cpu, with TLB shootdown by interrupts") {
   both_ends_of("cpu", {{"os.tlb_shootdown", "interrupt"}, {"inject.mechanism", "dont-need"}});
 }
-TEST_CASE("limits: workload, with the longest queue and a busy neighbour") {
+TEST_CASE("limits: workload, with the longest queue and a busy neighbour", "[.][nightly]") {
   both_ends_of("workload", {{"exanest.channel_queue", 1 << 20}, {"workload.clean_window", 256}});
 }

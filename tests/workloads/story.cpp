@@ -100,7 +100,9 @@ TEST_CASE("a story takes as long as the transfer, by cause and in all, under eve
       CHECK(story["outcome"] == "done");
       CHECK(length(story) == point.latency());
       CHECK(sum_of_totals(story) == point.latency());
-      CHECK(faults(story) == point.count("faults"));
+      // The metric counts blocks that were cut: accesses of one block may meet several pages.
+      CHECK(faults(story) >= point.count("faults"));
+      CHECK((faults(story) == 0) == (point.count("faults") == 0));
       check_changes(story);
       check_chain(story);
       check_sentences(story);

@@ -114,19 +114,14 @@ void Writer::add_program() {
 void Writer::add_steps() {
   std::map<std::uint32_t, Time> last_of_part;
   Time last_of_transfer = post_;
-  const StepRecord* message = nullptr;
   const auto& chain = telling_.chain();
   for (const StepRecord& record : recorder_.steps()) {
     const sim::StepInfo& info = *record.step.operator->();
     if (info.mark == Mark::told_as_fault || info.phase.worker == sim::Worker()) continue;
-    Time from = record.at;
-    if (info.scope == Scope::transfer) from = last_of_transfer;
-    if (info.scope == Scope::part) from = last_of_part.try_emplace(record.key.part, last_of_transfer).first->second;
-    if (info.scope == Scope::sender || info.scope == Scope::receiver) {
-      const bool follows =
-          message != nullptr && cluster_.life().position(message->step) + 1 == cluster_.life().position(record.step);
-      if (follows) from = message->at;
-      message = &record;
+    Time from = telling_.began(record);
+    if (record.key.transfer != 0) {
+      if (info.scope == Scope::transfer) from = last_of_transfer;
+      if (info.scope == Scope::part) from = last_of_part.try_emplace(record.key.part, last_of_transfer).first->second;
     }
     if (info.phase.label.empty()) from = record.at;
     const auto own = std::find_if(chain.begin(), chain.end(), [&](const StepRecord& r) {
@@ -143,6 +138,7 @@ void Writer::add_steps() {
     made["part"] = record.key.part;
     made["attempt"] = record.key.attempt;
     made["main"] = decides;
+    if (record.key.transfer == 0) continue;
     if (info.scope == Scope::transfer) last_of_transfer = record.at;
     if (info.scope == Scope::part) last_of_part[record.key.part] = record.at;
     if (info.mark == Mark::part_over) last_of_transfer = std::max(last_of_transfer, record.at);

@@ -22,6 +22,9 @@ using sim::Time;
 
 namespace {
 
+constexpr const char* kAnswering = "answering faults: ";
+constexpr const char* kStalled = "accesses stalled in the SMMU";
+
 std::string who_of(const sim::Step& step) {
   const sim::Worker worker = step->phase.worker;
   return worker == sim::Worker() ? "" : std::string(worker->name);
@@ -53,13 +56,48 @@ std::string ranges_text(std::vector<std::uint32_t> numbers) {
 }
 
 Telling::Telling(const StoryRecorder& recorder, const sim::TransferLife& life)
-    : recorder_(recorder), life_(life), chain_([&] {
+    : recorder_(recorder),
+      life_(life),
+      chain_([&] {
         sim::Vector<StepRecord> own;
         for (const StepRecord& record : recorder.steps()) {
           if (record.key.transfer != 0) own.push_back(record);
         }
         return deciding_chain(own);
-      }()) {}
+      }()),
+      began_(begins()) {}
+
+bool Telling::answers_stall(const StepRecord& record) {
+  if (record.key.transfer != 0) return false;
+  return record.step->scope == Scope::part || record.step->mark == Mark::stall_over;
+}
+
+std::vector<Time> Telling::begins() const {
+  std::vector<Time> begins;
+  const StepRecord* message = nullptr;
+  std::map<sim::NodeId, const StepRecord*> answer;
+  for (const StepRecord& record : recorder_.steps()) {
+    begins.push_back(record.at);
+    const Scope scope = record.step->scope;
+    if (scope == Scope::sender || scope == Scope::receiver) {
+      if (message != nullptr && life_.position(message->step) + 1 == life_.position(record.step))
+        begins.back() = message->at;
+      message = &record;
+    } else if (answers_stall(record)) {
+      const StepRecord*& before = answer[record.node];
+      const bool over = record.step->mark == Mark::stall_over;
+      if (before != nullptr && (over || life_.position(before->step) < life_.position(record.step))) {
+        begins.back() = before->at;
+      } else {
+        for (const StoryRecorder::Fault& fault : recorder_.faults()) {
+          if (fault.node == record.node && fault.at <= record.at) begins.back() = fault.at;
+        }
+      }
+      before = over ? nullptr : &record;
+    }
+  }
+  return begins;
+}
 
 std::vector<Told> Telling::told() const {
   std::vector<Told> told;
@@ -88,34 +126,31 @@ void Telling::tell_chain(std::vector<Told>& told) const {
   }
 }
 
-// Steps of one message follow each other in the list of steps.
 void Telling::tell_messages(std::vector<Told>& told) const {
-  const StepRecord* before = nullptr;
   for (const StepRecord& record : recorder_.steps()) {
-    if (record.step->scope != Scope::sender && record.step->scope != Scope::receiver) continue;
-    const bool follows = before != nullptr && life_.position(before->step) + 1 == life_.position(record.step);
-    Told one{.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
-    if (follows) {
-      one.took = record.at - before->at;
-      one.label = std::string(record.step->phase.label);
-      one.cost = record.step->phase.parameters;
-    }
-    told.push_back(std::move(one));
-    before = &record;
+    if (record.step->scope == Scope::sender || record.step->scope == Scope::receiver) told.push_back(told_of(record));
   }
 }
 
-// Interrupts and RESUME, of the nodes at which an access has faulted, from then on.
+// Interrupts, answers to stalled accesses and RESUME, of the nodes at which an access has faulted, from then on.
 void Telling::tell_node_steps(std::vector<Told>& told) const {
   for (const StepRecord& record : recorder_.steps()) {
-    if (record.step->scope != Scope::node || record.step->mark == Mark::told_as_fault) continue;
+    const bool of_node = record.step->scope == Scope::node && record.step->mark != Mark::told_as_fault;
+    if (!of_node && !answers_stall(record)) continue;
     const bool after_fault = std::any_of(recorder_.faults().begin(), recorder_.faults().end(), [&](const auto& fault) {
       return fault.node == record.node && fault.at <= record.at;
     });
-    if (after_fault)
-      told.push_back(
-          {.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)});
+    if (after_fault) told.push_back(told_of(record));
   }
+}
+
+Told Telling::told_of(const StepRecord& record) const {
+  Told one{.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
+  one.took = record.at - began(record);
+  if (one.took == Time{0}) return one;
+  one.label = std::string(record.step->phase.label);
+  one.cost = record.step->phase.parameters;
+  return one;
 }
 
 // Of the two processes; a call within another one is a part of that.
@@ -253,6 +288,27 @@ std::vector<std::pair<Time, Time>> Telling::stalls() const {
   return stalls;
 }
 
+// Of the time between two steps that in which an access stood still, by who was at its answer.
+Time Telling::add_stalls(Time from, Time to, const std::function<void(const std::string&, Time)>& add) const {
+  Time all{0};
+  for (const auto& [first, last] : stalls()) {
+    Time at = std::max(first, from);
+    const Time end = std::min(last, to);
+    if (end <= at) continue;
+    all += end - at;
+    for (const StepRecord& record : recorder_.steps()) {
+      if (!answers_stall(record) || record.at <= at || began(record) >= end) continue;
+      const Time over = std::min(record.at, end);
+      const Time begun = std::max(began(record), at);
+      add(kStalled, begun - at);
+      add(fmt::format("{}{}", kAnswering, who_of(record.step)), over - begun);
+      at = over;
+    }
+    add(kStalled, end - at);
+  }
+  return all;
+}
+
 std::vector<CauseOfTime> Telling::causes() const {
   std::vector<CauseOfTime> causes;
   const auto add = [&](const std::string& cause, Time time) {
@@ -271,7 +327,6 @@ std::vector<CauseOfTime> Telling::causes() const {
     return causes;
   }
   add("preparing the buffers before the post", chain_.front().at - begin.at);
-  const auto stalled = stalls();
   std::uint32_t last_attempt = 0;
   for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
   bool answers = false;  // what is done is for a fault
@@ -285,14 +340,11 @@ std::vector<CauseOfTime> Telling::causes() const {
       add("waiting for a timeout", time);
       answers = true;
     } else if (answers && mark != Mark::part_begins) {
-      add(fmt::format("answering faults: {}", who_of(record.step)), time);
+      add(fmt::format("{}{}", kAnswering, who_of(record.step)), time);
     } else if (record.step->scope == Scope::part && record.key.attempt < last_attempt) {
       add("attempts that came to nothing", time);
     } else {
-      Time stood{0};
-      for (const auto& [first, last] : stalled)
-        stood += std::max(Time{0}, std::min(last, record.at) - std::max(first, from));
-      add("accesses stalled in the SMMU", stood);
+      const Time stood = add_stalls(from, record.at, add);
       add("the transfer itself", time - stood);
     }
     if (mark == Mark::part_begins) answers = false;

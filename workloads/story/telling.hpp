@@ -2,6 +2,7 @@
 // A recorded transfer in sentences, and its time by cause.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ class Telling {
   // `recorder` has finished, knows a transfer, and outlives this. `life` is that of the nodes' NIC.
   Telling(const StoryRecorder& recorder, const sim::TransferLife& life);
 
+  // When what a step of the recorder tells was begun: where the step before it of its message, or of the answer to a
+  // stalled access, was over. Of others, and of those that begin nothing, when they were over.
+  sim::Time began(const sim::StepRecord& record) const {
+    return began_[static_cast<std::size_t>(&record - &recorder_.steps()[0])];
+  }
   // The steps that decide how long the transfer takes.
   const sim::Vector<sim::StepRecord>& chain() const { return chain_; }
   // In the order in which it was over.
@@ -42,6 +48,7 @@ class Telling {
   std::vector<CauseOfTime> causes() const;
 
  private:
+  Told told_of(const sim::StepRecord& record) const;
   void tell_chain(std::vector<Told>& told) const;
   void tell_messages(std::vector<Told>& told) const;
   void tell_node_steps(std::vector<Told>& told) const;
@@ -49,12 +56,18 @@ class Telling {
   void tell_faults(std::vector<Told>& told) const;
   void tell_pages(std::vector<Told>& told) const;
   void tell_other_parts(std::vector<Told>& told) const;
+  sim::Time add_stalls(sim::Time from, sim::Time to,
+                       const std::function<void(const std::string&, sim::Time)>& add) const;
   std::vector<std::pair<sim::Time, sim::Time>> stalls() const;
+  std::vector<sim::Time> begins() const;
+  // Whether nobody knows whose block the step is of: of the answer to a stalled access, or its end.
+  static bool answers_stall(const sim::StepRecord& record);
   const WatchedBuffer* buffer_at(sim::NodeId node, std::uint32_t process, std::uint64_t address) const;
 
   const StoryRecorder& recorder_;
   const sim::TransferLife& life_;
   const sim::Vector<sim::StepRecord> chain_;
+  const std::vector<sim::Time> began_;
 };
 
 // "0-3, 7"

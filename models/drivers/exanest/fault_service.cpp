@@ -161,7 +161,7 @@ sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>&
     records_ += found.size();
     for (const Found& f : found) {
       count(f);
-      if (f.record.stalled) continue;
+      // Of a stalled access nobody knows the block: the steps are of no transfer.
       context_.trace.report(f.handler.entered, context_.node, step::kHandlerEntered, f.record.key);
       context_.trace.report(f.handler.done, context_.node, step::kHandlerDone, f.record.key);
       context_.trace.report(f.begun, context_.node, step::kTaskletRun, f.record.key);

@@ -61,9 +61,7 @@ FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& con
 sim::Task<void> FaultThread::serve() {
   for (;;) {
     sim::Vector<FaultMessage> records = co_await next_records();
-    for (const FaultMessage& record : records) {
-      if (!record.stalled) context_.report(step::kLibraryWoken, record.key);
-    }
+    for (const FaultMessage& record : records) context_.report(step::kLibraryWoken, record.key);
     co_await handle(std::move(records));
   }
 }
@@ -94,9 +92,9 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultMessage> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
   Resolved resolved;
   for (const FaultMessage& record : records) {
-    if (!record.stalled) context_.report(step::kResolveBegin, record.key);
+    context_.report(step::kResolveBegin, record.key);
     const Error error = co_await resolve_once(record, resolved);
-    if (!record.stalled) context_.report(step::kResolveEnd, record.key);
+    context_.report(step::kResolveEnd, record.key);
     co_await answer(record, error);
   }
 }

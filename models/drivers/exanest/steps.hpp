@@ -57,7 +57,8 @@ inline constexpr StepInfo kMessageSent{
     .phase = {worker::kKernel, "tasklet", "drains the fault FIFO, builds the netlink message",
               "exanest_driver.netlink_send, 6 cpu.mmio_read, cpu.mmio_write"},
     .told =
-        "The tasklet takes the record from the fault FIFO, finds whose it is, and sends the process a netlink "
+        "The tasklet takes the record (of a terminated access from the fault FIFO), finds whose it is, and sends the "
+        "process a netlink "
         "message."};
 // The library's fault thread has the message; it has parsed it and starts to resolve; pages are present.
 inline constexpr StepInfo kLibraryWoken{
@@ -69,7 +70,8 @@ inline constexpr StepInfo kLibraryWoken{
 inline constexpr StepInfo kResolveBegin{
     .name = "resolve_begin",
     .phase = {worker::kFaultThread, "library parse", "fault thread decodes the message", "exanest_library.parse_fault"},
-    .told = "The fault thread reads from the message which address and which block it is about."};
+    .told =
+        "The fault thread reads from the message which address has faulted, and of a terminated access which block."};
 inline constexpr StepInfo kResolveEnd{
     .name = "resolve_end",
     .phase = {worker::kFaultThread, "resolve", "touch or get_user_pages: fault, zeroing, mapping",
