@@ -51,7 +51,8 @@ int dispatch(const std::vector<std::string>& arguments, const experiment::Simula
       {"run", run_command},       {"worker", worker_command},     {"sensitivity", sensitivity_command},
       {"plot", plot_command},     {"status", status_command},     {"query", query_command},
       {"diff", diff_command},     {"report", report_command},     {"list", list_command},
-      {"config", config_command}, {"validate", validate_command}, {"explain", explain_command}};
+      {"config", config_command}, {"validate", validate_command}, {"explain", explain_command},
+      {"quiz", quiz_command}};
   return kCommands.at(options.command)({arguments, options, library, simulator, console});
 }
 

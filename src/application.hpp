@@ -63,6 +63,7 @@ int status_command(const Call& call);
 int report_command(const Call& call);
 int validate_command(const Call& call);
 int explain_command(const Call& call);
+int quiz_command(const Call& call);
 
 // The seeds that the command line asks for, instead of the experiment's.
 void choose_seeds(experiment::Experiment& experiment, const Options& options);

@@ -152,6 +152,7 @@ void check_combinations(const Given& given, const Options& options) {
   if (given.has("sql") && options.sql.empty()) throw UserError("--sql: needs a SELECT");
   if (given.has("out") && options.out.empty()) throw UserError("--out: needs a name");
   if (given.has("html") && options.html.empty()) throw UserError("--html: needs a file");
+  if (given.has("secret") && options.secret.empty()) throw UserError("--secret: needs a key");
   for (const char* other : {"terms", "all", "format"}) {
     if (given.has("html") && given.has(other))
       throw UserError("--html and --{}: the page has all of it; choose one", other);
@@ -188,6 +189,8 @@ Options interpret(const po::variables_map& values, Options options) {
   options.point = given.text("point");
   options.html = given.text("html");
   options.terms = given.has("terms");
+  options.answers = given.has("answers");
+  options.secret = given.text("secret");
   take_compared(given.texts("compare"), options);
   options.trace = trace_options(given);
   check_combinations(given, options);

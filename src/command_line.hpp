@@ -57,6 +57,8 @@ struct Options {
   std::vector<std::string> compare;  // empty, or two strategies
   std::string html;                  // a file
   bool terms = false;
+  bool answers = false;  // quiz
+  std::string secret;    // quiz
 };
 
 // Throws UserError, with the nearest name for a misspelling and what the command takes.

@@ -45,6 +45,6 @@ bool takes_value(const std::string& typed);
 extern const std::string_view kHelpHead, kHelpTail;
 // Use and examples of each command.
 extern const std::string_view kRunHelp, kWorkerHelp, kSensitivityHelp, kPlotHelp, kStatusHelp, kQueryHelp, kDiffHelp,
-    kReportHelp, kListHelp, kConfigHelp, kValidateHelp, kExplainHelp;
+    kReportHelp, kListHelp, kConfigHelp, kValidateHelp, kExplainHelp, kQuizHelp;
 
 }  // namespace faultline::app

@@ -232,6 +232,21 @@ tables, TLBs, frames, pins and registers at every instant.
   faultline explain mine.toml --format json           for programs
 )";
 
+const std::string_view kQuizHelp = R"(faultline quiz [TOPIC] [options]
+
+Makes a small problem: a transfer, described, with questions about what happens to it. The simulator makes the problem
+and knows its answers. Another seed is another problem, without end; the same seed is the same problem everywhere.
+Without TOPIC: the topics, and the labs (docs/labs) that they belong to.
+For a class: give each student a seed and keep a key. With --secret KEY the same seeds are other problems; a student who
+has the seed and not the key cannot print the answers.
+
+  faultline quiz                                      which topics are there?
+  faultline quiz first-fault --seed 7                 a problem
+  faultline quiz first-fault --seed 7 --answers       the same page with its answers
+  faultline quiz locks --seed 12 --secret "winter 26" a student's page; with --answers the teacher's
+  faultline quiz locks --seed 12 --format json        for programs, such as learning platforms
+)";
+
 const std::string_view kConfigHelp = R"(faultline config EXPERIMENT [options]
 
 Prints the configuration that 'faultline run' would simulate, and simulates nothing: every parameter of the first

@@ -134,12 +134,16 @@ std::vector<std::string> wrapped(const std::string& what, std::size_t width) {
   return lines;
 }
 
-std::string bytes_text(const Json& buffer) {
+}  // namespace
+
+std::string buffer_text(const Json& buffer) {
   return fmt::format("{}: {} at {} of '{}' on node {}, {} page{}, translated by {}", text(buffer, "end"),
                      sim::format_bytes(buffer["bytes"].get<std::uint64_t>()), text(buffer, "address"),
                      text(buffer, "process"), buffer["node"].get<unsigned>(), buffer["pages"].size(),
                      buffer["pages"].size() == 1 ? "" : "s", text(buffer, "table"));
 }
+
+namespace {
 
 std::string outcome_text(const Json& story) {
   const std::string outcome = text(story, "outcome");
@@ -160,7 +164,7 @@ std::string head_of(const Json& document, const Json& story, std::size_t width) 
   add(fmt::format("strategy {}: {}", text(story, "strategy"), text(story, "meaning")));
   add(fmt::format("transfer {} of experiment {}: {}; seed {}", story["number"].get<std::uint64_t>(),
                   text(document, "experiment"), text(document, "point"), document["seed"].get<std::uint64_t>()));
-  for (const Json& buffer : story["buffers"]) add(bytes_text(buffer));
+  for (const Json& buffer : story["buffers"]) add(buffer_text(buffer));
   add(outcome_text(story));
   const bool faults =
       std::ranges::any_of(story.value("told", Json::array()), [](const Json& t) { return t["fault"].get<bool>(); });

@@ -14,6 +14,9 @@ struct TextStyle {
   bool costs = false;       // with the parameters that times are made of
 };
 
+// One of a story's buffers: "source: 64 B at 0x1000 of 'initiator' on node 0, 1 page, ..."
+std::string buffer_text(const nlohmann::ordered_json& buffer);
+
 // `document`: as explanation_json() makes it, with one story.
 std::string story_text(const nlohmann::ordered_json& document, const TextStyle& style);
 // With two: side by side, on one clock that begins at the post.

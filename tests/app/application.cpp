@@ -172,8 +172,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
   sandbox.write("mine.toml", "");
   const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
       {{"rnu"},
-       "no command 'rnu'; allowed: run, worker, sensitivity, plot, status, query, diff, report, list, config, "
-       "validate, help; did you mean "
+       "no command 'rnu'; allowed: run, worker, sensitivity, plot, status, query, diff, report, list, explain, quiz, "
+       "config, validate, help; did you mean "
        "'run'?\n"},
       {{"run"},
        "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
@@ -215,8 +215,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "metrics, steps; did you "
        "mean 'platforms'?\n"},
       {{"help", "rum"},
-       "no command 'rum'; allowed: run, worker, sensitivity, plot, status, query, diff, report, list, config, "
-       "validate, help; did you mean "
+       "no command 'rum'; allowed: run, worker, sensitivity, plot, status, query, diff, report, list, explain, quiz, "
+       "config, validate, help; did you mean "
        "'run'?\n"},
       {{"validate", "nowhere.toml"}, "nowhere.toml: no such file\n"},
       {{"worker", "full"},

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of questions. Each finds its answer twice: once from what the run has counted or from the configuration,
+// once from the story.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "src/quiz/problem.hpp"
+#include "src/quiz/story_facts.hpp"
+
+namespace faultline::quiz {
+namespace {
+
+using Answer = std::optional<Question>;
+using Texts = std::vector<std::string>;
+
+constexpr double kPsOfUs = 1e6;
+constexpr double kPageBytes = 4096;
+// Two values that are nearer to each other are a tie.
+constexpr double kTie = 0.02;
+
+// In an order that is drawn.
+void shuffle(Texts& texts, Draws& draws) {
+  for (std::size_t left = texts.size(); left > 1; --left) std::swap(texts[left - 1], texts[draws.below(left)]);
+}
+
+// `fixed`: the options keep their order.
+Question choice(std::string text, const std::string& right, Texts options, std::string why, std::string check,
+                Draws& draws, bool fixed = false) {
+  if (!fixed) shuffle(options, draws);
+  Question made{std::move(text), std::move(options), 0, std::move(why), std::move(check)};
+  const auto place = std::find(made.options.begin(), made.options.end(), right);
+  if (place == made.options.end()) throw std::logic_error("the right option is none of those: " + right);
+  made.right = static_cast<std::size_t>(place - made.options.begin());
+  return made;
+}
+
+// Of `right` and others the right one and three that are drawn.
+Question one_of(std::string text, const std::string& right, Texts others, std::string why, std::string check,
+                Draws& draws) {
+  std::erase(others, right);
+  shuffle(others, draws);
+  others.resize(std::min<std::size_t>(others.size(), 3));
+  others.push_back(right);
+  return choice(std::move(text), right, std::move(others), std::move(why), std::move(check), draws);
+}
+
+Question count(std::string text, std::uint64_t right, std::string why, std::uint64_t check, Draws& draws) {
+  std::set<std::uint64_t> others{0, 1, right + 1, right + 2, 2 * right, 2 * right + 1};
+  if (right > 1) others.insert({right - 1, right / 2});
+  Texts texts;
+  for (const std::uint64_t other : others) texts.push_back(std::to_string(other));
+  return one_of(std::move(text), std::to_string(right), std::move(texts), std::move(why), std::to_string(check), draws);
+}
+
+std::uint64_t whole(std::optional<double> metric) {
+  return static_cast<std::uint64_t>(std::llround(metric.value_or(0)));
+}
+
+std::string us(std::int64_t ps) { return fmt::format("{:.3f} us", static_cast<double>(ps) / kPsOfUs); }
+
+Answer where(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const Texts ends = faulting_ends(story);
+  // A node's fault thread is busy only with faults of that node's device.
+  const auto had_faults = [&](const Json& buffer) {
+    const std::string node = fmt::format("node {}", buffer.at("node").get<unsigned>());
+    for (const auto& part : scene.told.result.parts) {
+      if (part.part != node) continue;
+      for (const auto& metric : part.metrics) {
+        if (metric.name == "utilisation_fault_thread") return metric.value > 0;
+      }
+    }
+    return false;
+  };
+  const auto text_of = [](const Texts& which) -> std::string {
+    if (which.empty()) return "no, at neither end";
+    return which.size() == 2 ? "yes, at both ends" : fmt::format("yes, at the {} alone", which.front());
+  };
+  Texts found;
+  for (const Json& buffer : story.at("buffers")) {
+    if (had_faults(buffer)) found.push_back(buffer.at("end"));
+  }
+  const std::string why =
+      ends.empty()
+          ? "Every page that the device uses has an entry in the table that the SMMU walks, with the rights that "
+            "the access needs."
+          : fmt::format("The first fault is found {} after the post.", us(first_fault(story)));
+  return choice(
+      "Does the device meet a page fault in this transfer, and at which end?", text_of(found),
+      {"no, at neither end", "yes, at the source alone", "yes, at the destination alone", "yes, at both ends"}, why,
+      text_of(ends), draws, /*fixed=*/true);
+}
+
+Answer cause(const Scene& scene, Draws& draws) {
+  constexpr std::string_view kBegin = "of the faults, those ";
+  Texts all;
+  Texts met;
+  for (const auto& metric : scene.told.result.metrics) {
+    if (!metric.name.starts_with("faults_") || !metric.description.starts_with(kBegin)) continue;
+    if (metric.name == "faults_injected") continue;
+    all.push_back(metric.description.substr(kBegin.size()));
+    if (metric.value > 0) met.push_back(all.back());
+  }
+  if (met.size() != 1) return {};
+  Texts told;
+  for (const Json& one : scene.told.story.at("told")) {
+    if (!one.at("fault").get<bool>()) continue;
+    for (const std::string& each : all) {
+      if (one.at("text").get<std::string>().find("(" + each + ")") == std::string::npos) continue;
+      if (std::find(told.begin(), told.end(), each) == told.end()) told.push_back(each);
+    }
+  }
+  return one_of("Why may the SMMU not let the access through? The faults of this transfer are those ...", met.front(),
+                all,
+                fmt::format("The state of the page when the device came to it: the kernel knows of {} faults of this "
+                            "kind here.",
+                            faults(scene.told.story)),
+                fmt::format("{}", fmt::join(told, " and ")), draws);
+}
+
+struct Bringer {
+  std::string_view setting;  // of strategy.resolve
+  std::string_view call;     // as the story names it
+  std::string_view text;
+};
+constexpr auto kBringers = std::to_array<Bringer>(
+    {{"touch-a-page", "a page fault",
+      "the fault thread touches the page, as any program would: an ordinary page fault"},
+     {"touch-ahead", "get_user_pages", "the fault thread has the kernel call get_user_pages"},
+     {"fixup-user-fault", "fixup_user_fault", "the fault thread has the kernel call fixup_user_fault"}});
+
+Answer who(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  if (faults(story) == 0 || scene.told.value("strategy.translate") == "mirrored") return {};
+  const std::string& setting = scene.told.value("strategy.resolve");
+  const auto known =
+      std::find_if(kBringers.begin(), kBringers.end(), [&](const Bringer& b) { return b.setting == setting; });
+  if (known == kBringers.end()) return {};
+  Texts options{"the SMMU, which walks the table until it finds the page",
+                "the program, which has waited for the transfer and touches the page when it is told of the error"};
+  std::string told;
+  for (const Bringer& each : kBringers) {
+    options.emplace_back(each.text);
+    const std::string_view call = each.setting == "touch-a-page" ? "page fault" : each.call;
+    const bool is_it = told.empty() || each.setting != "touch-a-page";
+    if (is_it && calls(story, call, first_fault(story), story.at("end").get<std::int64_t>()) > 0) told = each.text;
+  }
+  return one_of("Who makes the page present, and how?", std::string(known->text), options,
+                "The strategy names the call. The NIC cannot bring a page: it knows no files, swap devices or frames.",
+                told, draws);
+}
+
+Answer walks(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const Json& events = story.at("events");
+  const auto told = std::count_if(events.begin(), events.end(), [](const Json& event) {
+    return event.at("kind") == "slice" && event.at("label").get<std::string>().starts_with("walk");
+  });
+  return count(
+      "How many times do the two SMMUs walk a page table for this transfer?", whole(scene.told.metric("walks")),
+      "Each page of a buffer is walked once when its TLB entry is missing. A fault adds the walk that finds no "
+      "page; nothing of it is kept in the TLB, so the block that is sent again is walked again.",
+      static_cast<std::uint64_t>(told), draws);
+}
+
+Answer brought(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  std::uint64_t told = 0;
+  for (const char* end : {"source", "destination"}) {
+    const auto before = pages_at(story, end, "frame", story.at("begin").get<std::int64_t>());
+    const auto after = pages_at(story, end, "frame", story.at("end").get<std::int64_t>());
+    for (const auto& [page, frame] : before) told += frame == "-" && after.at(page) != "-" ? 1 : 0;
+  }
+  return count(
+      "How many pages of the two buffers does the kernel make present, from the program's first step to its last?",
+      whole(scene.told.metric("minor_faults")),
+      "Each page that was absent and is present afterwards took one page fault of the kernel, whoever asked for it.",
+      told, draws);
+}
+
+Answer sends(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const auto bytes = story.at("bytes").get<double>();
+  const auto resent = scene.told.metric("retransmitted_bytes");
+  if (!resent || bytes > 64) return {};  // of a larger block some attempts send a part
+  std::uint64_t attempts = 0;
+  for (const Json& one : story.at("told")) attempts = std::max(attempts, one.at("attempt").get<std::uint64_t>());
+  return count("How many times do the data leave the source?", 1 + whole(*resent / bytes),
+               "A terminated access loses the block, and each request or timeout sends the block once more. A stalled "
+               "access loses nothing.",
+               1 + attempts, draws);
+}
+
+Answer timeouts(const Scene& scene, Draws& draws) {
+  const Json& events = scene.told.story.at("events");
+  const auto told = std::count_if(events.begin(), events.end(), [](const Json& event) {
+    return event.at("kind") == "step" && event.at("label").get<std::string>().starts_with("timeout");
+  });
+  return count(
+      "How many times does the timeout of a block expire?", whole(scene.told.metric("timeouts")),
+      fmt::format("exanest.block_timeout is {}. It expires when no acknowledgement has come until then; a request "
+                  "that comes earlier sends the block at once.",
+                  scene.told.value("exanest.block_timeout")),
+      static_cast<std::uint64_t>(told), draws);
+}
+
+// The longest row, and whether another one is about as long.
+struct Longest {
+  std::string name;
+  bool is_tie = false;
+};
+Longest longest(const std::map<std::string, double>& rows) {
+  Longest found;
+  double most = 0;
+  for (const auto& [name, time] : rows) {
+    if (time > most) {
+      found = {name, time < most * (1 + kTie)};
+      most = time;
+    } else if (time > most * (1 - kTie)) {
+      found.is_tie = true;
+    }
+  }
+  return found;
+}
+
+Answer longest_step(const Scene& scene, Draws& draws) {
+  std::map<std::string, double> counted;
+  for (const auto& row : scene.told.result.breakdown)
+    counted[row.step] += row.mean_us * static_cast<double>(row.samples);
+  std::map<std::string, double> told;
+  for (const Json& event : scene.told.story.at("events")) {
+    if (!event.value("main", false)) continue;
+    const std::string label = event.at("label");
+    told[label] += (event.at("to").get<double>() - event.at("from").get<double>()) / kPsOfUs;
+  }
+  const Longest found = longest(counted);
+  if (found.is_tie || counted.size() < 4) return {};
+  Texts others;
+  std::string text;
+  for (const auto& [name, time] : counted) {
+    if (time > 0) others.push_back(name);
+  }
+  for (const auto& row : scene.told.result.breakdown) {
+    if (row.step == found.name) text = row.description;
+  }
+  return one_of("From the post to the return: which step of the transfer's way takes longest?", found.name, others,
+                fmt::format("It takes {:.3f} us ({}).", counted[found.name], text), longest(told).name, draws);
+}
+
+Answer faster(const Scene& scene, Draws& draws) {
+  const auto a = scene.told.metric("latency_mean");
+  const auto b = scene.other.metric("latency_mean");
+  if (!a || !b || std::abs(*a - *b) < kTie * std::max(*a, *b)) return {};
+  const std::string& first = scene.told.point.strategy;
+  const std::string& second = scene.other.point.strategy;
+  const bool told = length(scene.told.story) < length(scene.other.story);
+  return choice(fmt::format("The same transfer under strategy {} ({}). Which of the two takes less time, preparing and "
+                            "releasing included?",
+                            second, scene.other.meaning),
+                *a < *b ? first : second, {first, second},
+                fmt::format("{} takes {:.3f} us, {} takes {:.3f} us. 'faultline explain --compare' shows why.", first,
+                            *a, second, *b),
+                told ? first : second, draws);
+}
+
+Answer pinned(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  std::uint64_t told = 0;
+  for (const char* end : {"source", "destination"}) {
+    for (const auto& [page, pins] : pages_at(story, end, "pins", 0)) told += pins != "0" ? 1 : 0;
+  }
+  return count("How many pages of the two buffers are pinned when the transfer is posted?",
+               whole(scene.told.metric("pinned_bytes_peak").value_or(0) / kPageBytes),
+               "Only pins count: a touched page and a locked page (mlock) are present, and may still be moved.", told,
+               draws);
+}
+
+Answer locked(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  std::uint64_t told = 0;
+  for (const char* end : {"source", "destination"}) {
+    for (const auto& [page, is_locked] : pages_at(story, end, "VM_LOCKED", 0)) told += is_locked == "yes" ? 1 : 0;
+  }
+  return count("How many pages of the two buffers are locked (mlock) when the transfer is posted?",
+               whole(scene.told.metric("locked_bytes_peak").value_or(0) / kPageBytes),
+               "mlock keeps a page from reclaim. It is no pin: the kernel may still move the page.", told, draws);
+}
+
+// What still leads to the old frame at the instant at which the kernel has just changed an entry.
+Answer stale(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const auto text_of = [](bool micro, bool macro) -> std::string {
+    if (micro && macro) return "the micro-TLB and the macro TLB";
+    if (micro) return "the micro-TLB alone";
+    return macro ? "the macro TLB alone" : "neither TLB";
+  };
+  for (const Json& change : story.at("changes")) {
+    const std::string key = change.at("key");
+    if (!key.ends_with("/descriptor") || change.at("from").get<std::string>().starts_with("0x0 ")) continue;
+    const std::string page = key.substr(0, key.size() - std::string("descriptor").size());
+    const auto at = change.at("at").get<std::int64_t>();
+    const auto end = std::string_view(page).substr(0, page.find('/'));
+    const auto number = static_cast<std::uint32_t>(std::stoul(page.substr(end.size() + 1)));
+    const auto holds = [&](const char* tlb) { return pages_at(story, end, tlb, at).at(number) != "-"; };
+    // Whoever holds an entry forgets it later: nothing stale stays.
+    const auto forgets = [&](const char* tlb) {
+      for (const Json& later : story.at("changes")) {
+        if (later.at("at").get<std::int64_t>() > at && later.at("key") == page + tlb)
+          return later.at("from").get<std::string>() != "-";
+      }
+      return false;
+    };
+    if (!holds("micro-TLB") && !holds("macro TLB")) continue;
+    return choice(fmt::format("At {} after the post the kernel changes the page-table entry of page {} of the {}. What "
+                              "still holds the old translation at that instant?",
+                              us(at), number, end),
+                  text_of(holds("micro-TLB"), holds("macro TLB")),
+                  {text_of(true, false), text_of(false, true), text_of(true, true), text_of(false, false)},
+                  "The kernel changes the entry first, then has the TLBs forget it, and waits for that. Until then the "
+                  "device may still use the old translation, and the old frame must not be given away.",
+                  text_of(forgets("micro-TLB"), forgets("macro TLB")), draws, /*fixed=*/true);
+  }
+  return {};
+}
+
+Answer hits(const Scene& scene, Draws& draws) {
+  const auto gets = scene.told.metric("cache_gets");
+  const auto found = scene.told.metric("cache_hits");
+  if (!gets || !found || whole(gets) != 2) return {};
+  const Json& story = scene.told.story;
+  const std::size_t pins = calls(story, "pin_user_pages", story.at("begin").get<std::int64_t>(), 0);
+  return choice("At how many of the two ends does the pin-down cache find the buffer?", std::to_string(whole(found)),
+                {"0", "1", "2"},
+                fmt::format("Where it does not, the buffer is pinned before the post: {} pages.",
+                            whole(scene.told.metric("pinned_bytes_peak").value_or(0) / kPageBytes)),
+                std::to_string(2 - std::min<std::size_t>(2, pins)), draws, /*fixed=*/true);
+}
+
+Answer prepared(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const bool told = story.at("begin").get<std::int64_t>() < 0;
+  bool counted = false;
+  for (const auto& row : scene.told.result.breakdown) counted = counted || row.step == "prepare";
+  return choice("Does the program do anything about its buffers before it posts this transfer?", counted ? "yes" : "no",
+                {"yes", "no"},
+                told ? fmt::format("It begins {} before the post.", us(-story.at("begin").get<std::int64_t>()))
+                     : "It posts at once: the strategy prepares nothing for each transfer.",
+                told ? "yes" : "no", draws, /*fixed=*/true);
+}
+
+Answer answered(const Scene& scene, Draws& draws) {
+  const Json& story = scene.told.story;
+  const Texts ends = faulting_ends(story);
+  if (ends.size() != 1) return {};
+  const std::string& setting = scene.told.value(fmt::format("strategy.on_{}_fault", ends.front()));
+  const std::string stalls = "it stalls the access until the page is present";
+  const std::string terminates = "it ends the access with an error, and the block is sent again";
+  const Json& told = story.at("told");
+  const bool resumed = std::any_of(told.begin(), told.end(), [](const Json& one) {
+    return one.at("text").get<std::string>().find("RESUME") != std::string::npos;
+  });
+  return choice("What does the SMMU do with the access that has faulted?", setting == "stall" ? stalls : terminates,
+                {stalls, terminates}, "The strategy chooses; one bit of the context bank (SCTLR.CFCFG) tells the SMMU.",
+                resumed ? stalls : terminates, draws, /*fixed=*/true);
+}
+
+}  // namespace
+
+const std::vector<QuestionKind>& question_kinds() {
+  static const std::vector<QuestionKind> kinds{
+      {"where", where},     {"cause", cause},       {"who", who},           {"walks", walks},
+      {"brought", brought}, {"sends", sends},       {"timeouts", timeouts}, {"longest-step", longest_step},
+      {"faster", faster},   {"pinned", pinned},     {"locked", locked},     {"stale", stale},
+      {"hits", hits},       {"prepared", prepared}, {"answered", answered}};
+  return kinds;
+}
+
+}  // namespace faultline::quiz
