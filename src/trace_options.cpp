@@ -37,13 +37,14 @@ std::optional<trace::NumberRange> range_of(std::string_view text) {
   return trace::NumberRange{*first, *last};
 }
 
-constexpr std::size_t kShown = 40;  // points
+constexpr std::size_t kPointsShown = 40;  // points
 
 std::string list_of(const std::vector<experiment::Point>& points) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i)
+  for (std::size_t i = 0; i < std::min(points.size(), kPointsShown); ++i)
     text += fmt::format("\n  {:>3}  {}  {}", i + 1, points[i].id.substr(0, experiment::kLeastOfId), points[i].label());
-  if (points.size() > kShown) text += fmt::format("\n  ... and {} more (--dry-run --verbose)", points.size() - kShown);
+  if (points.size() > kPointsShown)
+    text += fmt::format("\n  ... and {} more (--dry-run --verbose)", points.size() - kPointsShown);
   return text;
 }
 

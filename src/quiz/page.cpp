@@ -57,6 +57,9 @@ std::vector<std::string> scene_text(const Scene& scene, const experiment::Simula
 }
 
 std::string page_text(const Page& page, bool answers, std::size_t width) {
+  const auto indented = [&](const std::string& line, std::size_t next) {
+    return "   " + results::wrap(line, std::max<std::size_t>(width, 40) - 3, next) + "\n";
+  };
   std::string text = fmt::format("Quiz {} ({}; lab {}), seed {}{}\n\n", page.topic.name, page.topic.title,
                                  page.topic.lab, page.seed, page.has_secret ? ", with a secret" : "");
   for (const std::string& line : page.scene) text += results::wrap(line, width, 2) + "\n";
@@ -64,8 +67,8 @@ std::string page_text(const Page& page, bool answers, std::size_t width) {
     const Question& question = page.questions[q];
     text += "\n" + results::wrap(fmt::format("{}. {}", q + 1, question.text), width, 3) + "\n";
     for (std::size_t i = 0; i < question.options.size(); ++i)
-      text += results::wrap(fmt::format("   {}) {}", letter(i), question.options[i]), width, 6) + "\n";
-    if (answers) text += "   " + results::wrap(answer_text(question), std::max<std::size_t>(width, 40) - 3, 3) + "\n";
+      text += indented(fmt::format("{}) {}", letter(i), question.options[i]), 6);
+    if (answers) text += indented(answer_text(question), 3);
   }
   return text;
 }

@@ -29,7 +29,7 @@ const std::vector<Topic>& topics() {
       {"timeouts", 5, "timeouts against requests", {"timeouts", "sends", "longest-step", "faster", "cause"}},
       {"locks", 6, "locks, pins and mappings", {"where", "cause", "locked", "pinned", "stale", "faster"}},
       {"owners", 7, "who pays for pinned memory", {"pinned", "locked", "brought", "prepared", "faster"}},
-      {"pin-cache", 8, "the cache of pins", {"hits", "prepared", "faster", "pinned", "where"}},
+      {"pin-cache", 8, "the cache of pins", {"hits", "prepared", "faster", "walks", "where"}},
       {"stalls", 9, "resend or stall", {"answered", "where", "longest-step", "faster", "sends", "walks"}},
       {"strategies", 10, "which strategy here", {"faster", "where", "prepared", "brought", "longest-step"}}};
   return topics;
