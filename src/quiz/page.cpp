@@ -48,6 +48,10 @@ std::vector<std::string> scene_text(const Scene& scene, const experiment::Simula
     const sim::Parameter* parameter = machine->parameters().find(axis.name);
     lines.push_back(fmt::format("{} = {} ({})", axis.name, axis.text, parameter->doc.meaning));
   }
+  if (const auto reused = told.metric("buffers_reused")) {
+    lines.emplace_back(*reused > 0 ? "The programs have used this pair of buffers before."
+                                   : "The programs have just mapped this pair of buffers anew.");
+  }
   for (const Json& buffer : story.at("buffers")) {
     const std::string end = buffer.at("end");
     lines.push_back(fmt::format("{}, when the transfer is posted: {}.", explain::buffer_text(buffer),

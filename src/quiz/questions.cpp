@@ -334,14 +334,16 @@ Answer stale(const Scene& scene, Draws& draws) {
       return false;
     };
     if (!holds("micro-TLB") && !holds("macro TLB")) continue;
-    return choice(fmt::format("At {} after the post the kernel changes the page-table entry of page {} of the {}. What "
-                              "still holds the old translation at that instant?",
-                              us(at), number, end),
-                  text_of(holds("micro-TLB"), holds("macro TLB")),
-                  {text_of(true, false), text_of(false, true), text_of(true, true), text_of(false, false)},
-                  "The kernel changes the entry first, then has the TLBs forget it, and waits for that. Until then the "
-                  "device may still use the old translation, and the old frame must not be given away.",
-                  text_of(forgets("micro-TLB"), forgets("macro TLB")), draws, /*fixed=*/true);
+    return choice(
+        fmt::format(
+            "At {} after the post the entry of page {} of the {} is changed in the table that the device uses. What "
+            "still holds the old translation at that instant?",
+            us(at), number, end),
+        text_of(holds("micro-TLB"), holds("macro TLB")),
+        {text_of(true, false), text_of(false, true), text_of(true, true), text_of(false, false)},
+        "The kernel changes the entry first, then has the TLBs forget it, and waits for that. Until then the "
+        "device may still use the old translation, and the old frame must not be given away.",
+        text_of(forgets("micro-TLB"), forgets("macro TLB")), draws, /*fixed=*/true);
   }
   return {};
 }
