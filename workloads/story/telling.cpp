@@ -37,6 +37,13 @@ std::string_view meaning_of(std::string_view cause) {
   return "";
 }
 
+// Of the time from one instant to another that within the intervals.
+Time overlap(const std::vector<std::pair<Time, Time>>& intervals, Time from, Time to) {
+  Time all{0};
+  for (const auto& [first, last] : intervals) all += std::max(Time{0}, std::min(last, to) - std::max(first, from));
+  return all;
+}
+
 bool is_call(const StoryRecorder::Slice& slice) { return slice.track.kind == sim::TrackKind(os::track::kCalls); }
 
 }  // namespace
@@ -271,8 +278,8 @@ void Telling::tell_other_parts(std::vector<Told>& told) const {
       {.at = open > 0 ? recorder_.end() : last, .node = own->node, .who = who_of(own->step), .text = std::move(text)});
 }
 
-std::vector<std::pair<Time, Time>> Telling::stalls() const {
-  std::vector<std::pair<Time, Time>> stalls;
+Telling::Intervals Telling::stalls() const {
+  Intervals stalls;
   for (const StoryRecorder::Fault& fault : recorder_.faults()) {
     if (buffer_at(fault.node, fault.process, fault.address) == nullptr) continue;
     const auto over = std::find_if(recorder_.steps().begin(), recorder_.steps().end(), [&](const StepRecord& r) {
@@ -286,6 +293,37 @@ std::vector<std::pair<Time, Time>> Telling::stalls() const {
     }
   }
   return stalls;
+}
+
+// From a fault of a part beside the one that decides the time until the part is sent again, or the end; one after the
+// other.
+Telling::Intervals Telling::faults_of_others() const {
+  const auto own =
+      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
+  std::map<std::uint32_t, Time> open;
+  Intervals all;
+  for (const StepRecord& record : recorder_.steps()) {
+    const bool of_other = record.key.transfer != 0 && record.step->scope == Scope::part && own != chain_.end() &&
+                          record.key.part != own->key.part;
+    if (!of_other) continue;
+    if (record.step->mark == Mark::part_faulted) open.try_emplace(record.key.part, record.at);
+    const bool again = record.step->mark == Mark::part_begins || record.step->mark == Mark::part_over;
+    if (const auto found = open.find(record.key.part); again && found != open.end()) {
+      all.emplace_back(found->second, record.at);
+      open.erase(found);
+    }
+  }
+  for (const auto& [part, since] : open) all.emplace_back(since, recorder_.end());
+  std::sort(all.begin(), all.end());
+  Intervals apart;
+  for (const auto& [from, to] : all) {
+    if (!apart.empty() && apart.back().second >= from) {
+      apart.back().second = std::max(apart.back().second, to);
+    } else {
+      apart.emplace_back(from, to);
+    }
+  }
+  return apart;
 }
 
 // Of the time between two steps that in which an access stood still, by who was at its answer.
@@ -327,6 +365,7 @@ std::vector<CauseOfTime> Telling::causes() const {
     return causes;
   }
   add("preparing the buffers before the post", chain_.front().at - begin.at);
+  const Intervals others = faults_of_others();
   std::uint32_t last_attempt = 0;
   for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
   bool answers = false;  // what is done is for a fault
@@ -344,8 +383,10 @@ std::vector<CauseOfTime> Telling::causes() const {
     } else if (record.step->scope == Scope::part && record.key.attempt < last_attempt) {
       add("attempts that came to nothing", time);
     } else {
-      const Time stood = add_stalls(from, record.at, add);
-      add("the transfer itself", time - stood);
+      time -= add_stalls(from, record.at, add);
+      const Time beside = std::min(time, overlap(others, from, record.at));
+      add("the transfer itself", time - beside);
+      add(fmt::format("the transfer, while faults of other {}s are answered", life_.part), beside);
     }
     if (mark == Mark::part_begins) answers = false;
   }

@@ -58,7 +58,9 @@ class Telling {
   void tell_other_parts(std::vector<Told>& told) const;
   sim::Time add_stalls(sim::Time from, sim::Time to,
                        const std::function<void(const std::string&, sim::Time)>& add) const;
-  std::vector<std::pair<sim::Time, sim::Time>> stalls() const;
+  using Intervals = std::vector<std::pair<sim::Time, sim::Time>>;
+  Intervals stalls() const;
+  Intervals faults_of_others() const;
   std::vector<sim::Time> begins() const;
   // Whether nobody knows whose block the step is of: of the answer to a stalled access, or its end.
   static bool answers_stall(const sim::StepRecord& record);
