@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lanes as a drawing: who is at work when. What is of an instant (the line, outlines) lies over it, so that a step draws nothing anew.
+import {el} from '../dom.js';
+import {Figure} from '../figure.js';
+import {tickText, timeText} from '../format.js';
+import {lanesOf, marksOf} from './lanes.js';
+import {instantText, us} from './story.js';
+import {hideTip, showTip} from './tip.js';
+
+const NARROW = 620; // pixels; lanes are named above their bars
+const NEAR = 5; // pixels within which a thin mark is hit
+const DRAG = 6;
+const LETTER = 0.56; // of its size, how wide a letter is
+
+const rem = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+// Stripes, for the second story.
+function stripes(colour, page) {
+  const canvas = el('canvas', {width: 8, height: 8});
+  const pen = canvas.getContext('2d');
+  pen.fillStyle = page;
+  pen.fillRect(0, 0, 8, 8);
+  pen.strokeStyle = colour;
+  pen.lineWidth = 3;
+  for (const shift of [-8, 0, 8]) { pen.moveTo(shift, 8); pen.lineTo(shift + 8, 0); }
+  pen.stroke();
+  return {image: canvas, repeat: 'repeat', imageWidth: 8, imageHeight: 8};
+}
+
+export class LanesFigure extends Figure {
+  /** `chosen(mark's story, time)`: the reader points at something. `words`: of costs; `view`: of the address. */
+  constructor(story, words, chosen) {
+    super('Lanes: who is at work when', (c, width) => this.buildLanes(c, width));
+    Object.assign(this, {story, words, chosen, lanes: lanesOf(story.stories), now: story.begin});
+    this.box.setAttribute('aria-label', 'Who is at work when, as bars on lanes. The list "At work now" has the same of the instant as text.');
+    const pad = Math.max(1, Math.round((story.end - story.begin) / 60));
+    this.whole = {from: story.begin - pad, to: story.end + pad};
+    this.window = this.whole;
+    this.line = el('div', {class: 'now-line'}, el('span', {}));
+    this.outlines = el('div', {class: 'outlines'});
+    this.drag = el('div', {class: 'drag', hidden: true});
+    this.frame = this.box.parentNode;
+    this.frame.append(el('div', {class: 'overlay', 'aria-hidden': 'true'}, this.outlines, this.line, this.drag));
+    this.follow();
+  }
+  isWhole() { return this.window === this.whole; }
+  zoomTo(window) {
+    const length = Math.max(2000, Math.round(window.to - window.from));
+    const from = Math.max(this.whole.from, Math.min(this.whole.to - length, Math.round(window.from)));
+    this.window = length >= this.whole.to - this.whole.from ? this.whole : {from, to: from + length};
+    this.redraw();
+    this.windowChanged?.();
+  }
+  zoomBy(factor, at = this.now) {
+    const {from, to} = this.window;
+    const share = Math.max(0, Math.min(1, (at - from) / (to - from)));
+    const length = (to - from) * factor;
+    this.zoomTo({from: at - share * length, to: at + (1 - share) * length});
+  }
+  /** Another instant: of a part of the time the part moves along with it. */
+  showInstant(at) {
+    this.now = at;
+    const {from, to} = this.window;
+    if (!this.isWhole() && (at < from || at > to)) this.zoomTo({from: at - 0.3 * (to - from), to: at + 0.7 * (to - from)});
+    this.place();
+  }
+  x(time) { return this.left + (time - this.window.from) * this.span / (this.window.to - this.window.from); }
+  time(x) { return this.window.from + (x - this.left) * (this.window.to - this.window.from) / this.span; }
+
+  buildLanes(c, width) {
+    const {stories} = this.story;
+    const size = rem();
+    const window = c.paper ? this.whole : this.window;
+    const font = Math.round((c.paper ? 0.72 : 0.8) * size);
+    const narrow = width < NARROW * size / 15;
+    this.left = narrow ? 6 : Math.round(Math.min(0.3 * width, Math.max(...this.lanes.map((lane) => lane.name.length)) * font * LETTER + 14));
+    this.span = width - this.left - 10;
+    this.drawn = window;
+    this.marks = [];
+    this.rows = [];
+    const band = Math.round(size * (stories.length > 1 ? 0.95 : 1.25)); // of a story in a lane
+    const title = narrow ? Math.round(font * 1.35) : 0;
+    let y = 4;
+    let node = null;
+    for (const lane of this.lanes) {
+      if (lane.node !== node) {
+        node = lane.node;
+        const ends = stories[0].buffers.filter((buffer) => buffer.node === node).map((buffer) => buffer.end);
+        this.rows.push({y, height: Math.round(font * 1.7), head: `${lane.router ? 'router' : 'node'} ${node}${ends.length > 0 ? `: the ${ends.join(' and the ')}` : ''}`});
+        y += Math.round(font * 1.7);
+      }
+      const height = title + band * stories.length + 6;
+      this.rows.push({y, height, lane});
+      lane.events.forEach((events, s) => {
+        const top = y + title + 3 + band * s;
+        const rows = lane.rows[s];
+        const high = (band - 1) / rows;
+        for (const mark of marksOf(events, window, this.span)) {
+          Object.assign(mark, {lane, s, y: top + mark.row * high, high: Math.max(2, high - 1)});
+          this.marks.push(mark);
+        }
+      });
+      y += height;
+    }
+    this.foot = y;
+    const tone = (lane) => {
+      const end = stories[0].buffers.find((buffer) => buffer.node === lane.node)?.end;
+      return end === 'source' ? c.series[2] : end === 'destination' ? c.series[1] : c.series[7];
+    };
+    const striped = new Map();
+    const look = (mark) => {
+      const colour = tone(mark.lane);
+      const {kind} = mark.events[0];
+      if (kind === 'fault') return {fill: c.text, stroke: c.page, lineWidth: 1};
+      if (mark.s === 1) {
+        if (!striped.has(colour)) striped.set(colour, stripes(colour, c.page));
+        return {fill: mark.main ? striped.get(colour) : c.page, stroke: colour, lineWidth: 1.2};
+      }
+      return mark.main ? {fill: colour, stroke: colour, lineWidth: 1} : {fill: colour, fillOpacity: kind === 'slice' ? 0.32 : 0.16, stroke: colour, lineWidth: 1};
+    };
+    const shapes = (mark) => {
+      const x = this.left + mark.x0;
+      const wide = Math.max(mark.x1 - mark.x0, 2);
+      const style = look(mark);
+      if (mark.events[0].kind === 'fault') {
+        const r = Math.max(5, band / 2);
+        const [mx, my] = [x + (mark.x1 - mark.x0) / 2, mark.y + mark.high / 2];
+        return [{type: 'polygon', shape: {points: [[mx, my - r], [mx + r, my], [mx, my + r], [mx - r, my]]}, style, silent: true}];
+      }
+      const made = [{type: 'rect', shape: {x, y: mark.y, width: wide, height: mark.high}, style, silent: true}];
+      const {label, attempt} = mark.events[0];
+      const text = mark.events.length > 1 ? '' : label;
+      const fits = wide > text.length * font * LETTER + 8 ? text : wide > 8 * font * LETTER ? `${text.slice(0, Math.floor((wide - 10) / (font * LETTER)) - 1)}…` : '';
+      if (fits && text && mark.high >= font * 0.95) {
+        const plain = mark.s === 1 && mark.main; // text on stripes has a ground of its own
+        made.push({type: 'text', silent: true, style: {text: fits, x: x + 4, y: mark.y + mark.high / 2, verticalAlign: 'middle', fontSize: font, fontWeight: attempt > 0 ? 600 : 400,
+          fill: mark.main && mark.s === 0 ? c.page : c.text, backgroundColor: plain ? c.page : undefined, padding: plain ? [0, 2] : 0}});
+      }
+      return made;
+    };
+    const rowShapes = (row) => {
+      if (row.head) {
+        return [{type: 'text', silent: true, style: {text: row.head, x: 4, y: row.y + row.height / 2, verticalAlign: 'middle', fontSize: font, fontWeight: 700, fill: c.text}},
+          {type: 'line', silent: true, shape: {x1: 0, y1: row.y, x2: width, y2: row.y}, style: {stroke: c.faint, lineWidth: 1}}];
+      }
+      const most = Math.floor((this.left - 10) / (font * LETTER));
+      const name = narrow || row.lane.name.length <= most ? row.lane.name : `${row.lane.name.slice(0, most - 1)}…`;
+      const letters = stories.length > 1 && !narrow ? stories.map(({letter}, s) => ({type: 'text', silent: true,
+        style: {text: letter, x: this.left - 3, y: row.y + 3 + band * s + band / 2, align: 'right', verticalAlign: 'middle', fontSize: Math.round(font * 0.8), fontWeight: 700, fill: c.faint}})) : [];
+      return [{type: 'line', silent: true, shape: {x1: this.left, y1: row.y + row.height, x2: width - 4, y2: row.y + row.height}, style: {stroke: c.line, lineWidth: 1}},
+        {type: 'text', silent: true, style: {text: name, x: narrow ? this.left : this.left - (letters.length > 0 ? 16 : 8), y: narrow ? row.y + title / 2 + 2 : row.y + row.height / 2,
+          align: narrow ? 'left' : 'right', verticalAlign: 'middle', fontSize: font, fill: narrow ? c.faint : c.text}}, ...letters];
+    };
+    const drawnBy = (list, shapesOf) => ({type: 'custom', coordinateSystem: 'cartesian2d', animation: false, silent: true, data: list.map((_, i) => [us(window.from), 0, i]),
+      renderItem: (_, api) => ({type: 'group', silent: true, children: shapesOf(list[api.value(2)])})});
+    const option = {
+      animation: false, tooltip: {show: false}, title: [], backgroundColor: 'transparent',
+      grid: [{left: this.left, right: 10, top: 4, bottom: Math.round(font * 2.4)}],
+      xAxis: {type: 'value', min: us(window.from), max: us(window.to), splitNumber: Math.max(2, Math.floor(width / (font * 10))),
+        axisLabel: {formatter: (value) => (Math.abs(value) < 1e-9 ? 'post' : tickText(Number(value.toPrecision(6)), 'us')), color: c.faint, fontSize: font, hideOverlap: true, showMinLabel: false, showMaxLabel: false},
+        axisLine: {onZero: false, lineStyle: {color: c.faint}}, splitLine: {lineStyle: {color: c.line, type: 'dotted'}}},
+      yAxis: {type: 'value', show: false, min: 0, max: 1, axisLine: {onZero: false}},
+      series: [drawnBy(this.rows, rowShapes), drawnBy(this.marks, shapes)],
+    };
+    return {title: this.story.title, option, marks: this.marks.length, height: y + 4 + Math.round(font * 2.4), still: true, note: ''};
+  }
+  draw() {
+    super.draw();
+    this.place();
+  }
+  /** Puts the line and the outlines where they belong. */
+  place() {
+    if (!this.marks) return;
+    const x = (this.x(this.now));
+    const inside = this.now >= this.window.from && this.now <= this.window.to;
+    this.line.hidden = !inside;
+    this.line.style.transform = `translateX(${x}px)`;
+    this.line.style.height = `${this.foot}px`;
+    this.line.firstChild.textContent = instantText(this.now);
+    this.line.classList.toggle('left', x > this.left + this.span * 0.7);
+    const active = new Set(this.story.stories.flatMap((story) => story.atWork(this.now)));
+    this.outlines.replaceChildren(...this.marks.filter((mark) => mark.events.some((event) => active.has(event))).map((mark) => el('div', {
+      style: `left:${this.left + mark.x0 - 2}px;top:${mark.y - 2}px;width:${Math.max(2, mark.x1 - mark.x0) + 4}px;height:${mark.high + 4}px`})));
+  }
+  markAt(x, y) {
+    let best = null;
+    let least = NEAR + 0.5;
+    for (const mark of this.marks ?? []) {
+      if (y < mark.y - 1 || y > mark.y + mark.high + 1) continue;
+      const distance = Math.max(this.left + mark.x0 - x, x - this.left - mark.x1, 0);
+      if (distance < least) [best, least] = [mark, distance];
+    }
+    return best;
+  }
+  tipOf(mark) {
+    const {stories} = this.story;
+    const [event] = mark.events;
+    const place = `${mark.lane.router ? 'router' : 'node'} ${mark.lane.node}, ${mark.lane.name}${stories.length > 1 ? ` (${stories[mark.s].letter}: ${stories[mark.s].strategy})` : ''}`;
+    if (mark.events.length > 1) {
+      const last = mark.events[mark.events.length - 1];
+      return [el('strong', {}, `${mark.events.length} in a row: ${event.label} … ${last.label}`), el('p', {}, place), el('p', {}, 'Zoom in to see each.')];
+    }
+    const when = event.from === event.to ? instantText(event.from) : `${instantText(event.from)} to ${instantText(event.to)}: ${timeText(us(event.to - event.from))}`;
+    return [el('strong', {}, event.label), el('p', {}, place), el('p', {}, when),
+      event.part !== undefined ? el('p', {}, `block ${event.part}${event.attempt > 0 ? `, sent for the ${event.attempt + 1}. time` : ''}${event.main ? '; it decides the time' : ''}`) : null,
+      el('p', {}, event.kind === 'slice' ? `Kind of work: ${event.text}.` : event.text), ...(event.cost ?? []).flatMap((cost) => this.words.costTip(cost))].filter(Boolean);
+  }
+  /** The pointer: tells, jumps, and zooms where it is dragged. */
+  follow() {
+    let down = null;
+    const placeOf = (event) => { const box = this.frame.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    this.frame.addEventListener('pointerdown', (event) => { if (event.button === 0) down = placeOf(event); });
+    this.frame.addEventListener('pointermove', (event) => {
+      const [x, y] = placeOf(event);
+      if (down && event.pointerType === 'mouse' && Math.abs(x - down[0]) > DRAG) {
+        this.drag.hidden = false;
+        Object.assign(this.drag.style, {left: `${Math.min(x, down[0])}px`, width: `${Math.abs(x - down[0])}px`, height: `${this.foot}px`});
+        return hideTip();
+      }
+      const mark = this.markAt(x, y);
+      if (mark) showTip(this.tipOf(mark), {left: event.clientX + 12, top: event.clientY, bottom: event.clientY + 8});
+      else hideTip();
+      return undefined;
+    });
+    this.frame.addEventListener('pointerleave', () => { hideTip(); down = null; this.drag.hidden = true; });
+    this.frame.addEventListener('pointerup', (event) => {
+      const [x, y] = placeOf(event);
+      const from = down;
+      const dragged = !this.drag.hidden;
+      down = null;
+      this.drag.hidden = true;
+      if (!from || event.button !== 0) return;
+      if (dragged) { this.zoomTo({from: this.time(Math.min(x, from[0])), to: this.time(Math.max(x, from[0]))}); return; }
+      const mark = this.markAt(x, y);
+      if (mark) this.chosen(mark.events[0].kind === 'step' ? mark.events[0].to : mark.events[0].from);
+      else if (x >= this.left) this.chosen(this.time(x));
+    });
+    this.frame.addEventListener('dblclick', () => this.zoomTo(this.whole));
+    this.frame.addEventListener('wheel', (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.zoomBy(event.deltaY > 0 ? 1.25 : 0.8, this.time(placeOf(event)[0]));
+    }, {passive: false});
+  }
+}
