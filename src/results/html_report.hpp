@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages that `faultline report` and `faultline explain --html` write: bundles of web/, built into the program, around
-// data.
+// The pages that `faultline report` and `faultline explain --html` write: bundles of web/, built into the program,
+// around data.
 #pragma once
 
 #include <string>

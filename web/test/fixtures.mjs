@@ -16,7 +16,7 @@ const COSTS = {
   'os.anon_minor_fault': ['1.1 us', 'a minor fault', 'lmbench'], 'os.zero_bandwidth': ['2 GB/s', 'zeroing', 'lmbench'],
   'exanest_library.post_retry': ['500 ns', 'asks again', 'assumption'], 'exanest.block_timeout': ['1 ms', 'until a block is sent again', 'firmware source'],
 };
-const TERMS = {'SMMU': 'the memory management unit for devices. It translates the virtual addresses that devices use.',
+const TERMS = {'descriptor': 'what a process writes to have a transfer done.', 'library': 'the code that programs call for transfers.', 'SMMU': 'the memory management unit for devices. It translates the virtual addresses that devices use.',
   'page table': 'the tree in memory that says for each page where it is.', 'netlink': 'messages from the kernel to a process, through a socket.',
   'tasklet': 'work that the kernel does soon after an interrupt.', 'RAPF': 'retransmission after page fault: a message that asks the source for a block.',
   'page fault': 'an access to a page that the page table does not allow or does not have.', 'core': 'a part of the processor that executes one thread at a time.'};

@@ -42,7 +42,7 @@ export function totals(document) {
   const rows = causes.flatMap((cause) => stories.map((story, s) => {
     const total = story.totals.find((each) => each.cause === cause) ?? {ps: 0, share: 0};
     return el('tr', {}, s === 0 ? el('th', {scope: 'rowgroup', rowspan: stories.length}, cause) : null, two ? el('td', {}, el('b', {class: 'letter'}, story.letter)) : null,
-      el('td', {class: 'total-bar'}, el('div', {class: s === 0 ? 'solid' : 'striped', style: `width:${(100 * total.ps / longest).toFixed(2)}%`})),
+      el('td', {class: 'total-bar'}, total.ps === 0 ? null : el('div', {class: s === 0 ? 'solid' : 'striped', style: `width:${(100 * total.ps / longest).toFixed(2)}%`})),
       el('td', {class: 'number'}, total.ps === 0 ? '–' : timeText(us(total.ps))), el('td', {class: 'number'}, total.ps === 0 ? '–' : `${total.share.toFixed(1)} %`));
   }));
   const all = stories.map((story, s) => el('tr', {class: 'sum'}, s === 0 ? el('th', {scope: 'rowgroup', rowspan: stories.length}, 'in all') : null, two ? el('td', {}, el('b', {class: 'letter'}, story.letter)) : null,

@@ -7,12 +7,18 @@ import {lanesOf, marksOf} from './lanes.js';
 import {instantText, us} from './story.js';
 import {hideTip, showTip} from './tip.js';
 
-const NARROW = 620; // pixels; lanes are named above their bars
+const NARROW = 470; // pixels; lanes are named above their bars
 const NEAR = 5; // pixels within which a thin mark is hit
 const DRAG = 6;
 const LETTER = 0.56; // of its size, how wide a letter is
 
 const rem = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** A round distance of ticks, of which there are at most `most`. */
+function tickStep(length, most) {
+  const power = 10 ** Math.floor(Math.log10(length / most));
+  return power * [1, 2, 5, 10].find((factor) => length / (power * factor) <= most);
+}
 
 // Stripes, for the second story.
 function stripes(colour, page) {
@@ -36,10 +42,12 @@ export class LanesFigure extends Figure {
     const pad = Math.max(1, Math.round((story.end - story.begin) / 60));
     this.whole = {from: story.begin - pad, to: story.end + pad};
     this.window = this.whole;
-    this.line = el('div', {class: 'now-line'}, el('span', {}));
+    this.line = el('div', {class: 'now-line'});
+    this.axis = el('div', {class: 'axis', 'aria-hidden': 'true'}); // stays in sight where the lanes scroll
     this.outlines = el('div', {class: 'outlines'});
     this.drag = el('div', {class: 'drag', hidden: true});
     this.frame = this.box.parentNode;
+    this.frame.before(this.axis);
     this.frame.append(el('div', {class: 'overlay', 'aria-hidden': 'true'}, this.outlines, this.line, this.drag));
     this.follow();
   }
@@ -80,7 +88,10 @@ export class LanesFigure extends Figure {
     this.rows = [];
     const band = Math.round(size * (stories.length > 1 ? 0.95 : 1.25)); // of a story in a lane
     const title = narrow ? Math.round(font * 1.35) : 0;
-    let y = 4;
+    const head = Math.round(font * 2); // of the axis
+    this.axis.style.height = `${head}px`;
+    this.axis.style.marginBottom = `${-head}px`;
+    let y = head;
     let node = null;
     for (const lane of this.lanes) {
       if (lane.node !== node) {
@@ -116,7 +127,7 @@ export class LanesFigure extends Figure {
         if (!striped.has(colour)) striped.set(colour, stripes(colour, c.page));
         return {fill: mark.main ? striped.get(colour) : c.page, stroke: colour, lineWidth: 1.2};
       }
-      return mark.main ? {fill: colour, stroke: colour, lineWidth: 1} : {fill: colour, fillOpacity: kind === 'slice' ? 0.32 : 0.16, stroke: colour, lineWidth: 1};
+      return mark.main ? {fill: colour, stroke: c.page, lineWidth: 1} : {fill: colour, fillOpacity: kind === 'slice' ? 0.32 : 0.16, stroke: colour, lineWidth: 1};
     };
     const shapes = (mark) => {
       const x = this.left + mark.x0;
@@ -151,36 +162,53 @@ export class LanesFigure extends Figure {
         {type: 'text', silent: true, style: {text: name, x: narrow ? this.left : this.left - (letters.length > 0 ? 16 : 8), y: narrow ? row.y + title / 2 + 2 : row.y + row.height / 2,
           align: narrow ? 'left' : 'right', verticalAlign: 'middle', fontSize: font, fill: narrow ? c.faint : c.text}}, ...letters];
     };
+    const tickOf = (value) => (Math.abs(value) < 1e-9 ? 'post' : tickText(Number(value.toPrecision(6)), 'us'));
+    this.ticks = {step: tickStep(us(window.to - window.from), Math.max(2, Math.floor(this.span / (font * 6.5)))), font, text: tickOf};
     const drawnBy = (list, shapesOf) => ({type: 'custom', coordinateSystem: 'cartesian2d', animation: false, silent: true, data: list.map((_, i) => [us(window.from), 0, i]),
-      renderItem: (_, api) => ({type: 'group', silent: true, children: shapesOf(list[api.value(2)])})});
+      renderItem: ({coordSys}, api) => ({type: 'group', silent: true, y: coordSys.y - head, children: shapesOf(list[api.value(2)])})});
     const option = {
       animation: false, tooltip: {show: false}, title: [], backgroundColor: 'transparent',
-      grid: [{left: this.left, right: 10, top: 4, bottom: Math.round(font * 2.4)}],
-      xAxis: {type: 'value', min: us(window.from), max: us(window.to), splitNumber: Math.max(2, Math.floor(width / (font * 10))),
-        axisLabel: {formatter: (value) => (Math.abs(value) < 1e-9 ? 'post' : tickText(Number(value.toPrecision(6)), 'us')), color: c.faint, fontSize: font, hideOverlap: true, showMinLabel: false, showMaxLabel: false},
+      grid: [{left: this.left, right: 10, top: head, bottom: 4}],
+      xAxis: {type: 'value', position: 'top', min: us(window.from), max: us(window.to), interval: this.ticks.step,
+        axisLabel: {formatter: tickOf, color: c.faint, fontSize: font, hideOverlap: true, showMinLabel: false, showMaxLabel: false},
         axisLine: {onZero: false, lineStyle: {color: c.faint}}, splitLine: {lineStyle: {color: c.line, type: 'dotted'}}},
       yAxis: {type: 'value', show: false, min: 0, max: 1, axisLine: {onZero: false}},
       series: [drawnBy(this.rows, rowShapes), drawnBy(this.marks, shapes)],
     };
-    return {title: this.story.title, option, marks: this.marks.length, height: y + 4 + Math.round(font * 2.4), still: true, note: ''};
+    return {title: this.story.title, option, marks: this.marks.length, height: y + 4, still: true, note: ''};
   }
   draw() {
     super.draw();
+    const {step, font, text} = this.ticks;
+    const [from, to] = [us(this.drawn.from), us(this.drawn.to)];
+    const first = Math.ceil(from / step);
+    this.axis.style.fontSize = `${font}px`;
+    this.clock = el('b', {});
+    this.axis.replaceChildren(...Array.from({length: Math.max(0, Math.floor(to / step) - first + 1)}, (_, i) => (first + i) * step)
+      .map((value) => el('span', {style: `left:${this.left + (value - from) * this.span / (to - from)}px`}, text(value))), this.clock);
     this.place();
   }
   /** Puts the line and the outlines where they belong. */
   place() {
     if (!this.marks) return;
-    const x = (this.x(this.now));
+    const x = this.x(this.now);
     const inside = this.now >= this.window.from && this.now <= this.window.to;
     this.line.hidden = !inside;
     this.line.style.transform = `translateX(${x}px)`;
     this.line.style.height = `${this.foot}px`;
-    this.line.firstChild.textContent = instantText(this.now);
-    this.line.classList.toggle('left', x > this.left + this.span * 0.7);
+    this.clock.hidden = !inside;
+    this.clock.style.left = `${x}px`;
+    this.clock.classList.toggle('left', x > this.left + this.span * 0.8);
+    this.clock.classList.toggle('right', x < this.left + this.span * 0.1);
+    this.clock.textContent = instantText(this.now);
     const active = new Set(this.story.stories.flatMap((story) => story.atWork(this.now)));
     this.outlines.replaceChildren(...this.marks.filter((mark) => mark.events.some((event) => active.has(event))).map((mark) => el('div', {
       style: `left:${this.left + mark.x0 - 2}px;top:${mark.y - 2}px;width:${Math.max(2, mark.x1 - mark.x0) + 4}px;height:${mark.high + 4}px`})));
+  }
+  /** Where the events are that the sentence of the instant tells of: [top, bottom] of one, or null. */
+  told() {
+    const mark = (this.marks ?? []).find((each) => each.events.some((event) => (event.main || event.kind === 'fault') && event.to === this.now));
+    return mark ? [mark.y, mark.y + mark.high] : null;
   }
   markAt(x, y) {
     let best = null;

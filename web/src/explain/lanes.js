@@ -63,10 +63,3 @@ export function marksOf(events, window, width) {
   }
   return marks;
 }
-
-/** A window of this length around an instant, within the whole. */
-export function windowAround(at, length, whole) {
-  const size = Math.min(length, whole.to - whole.from);
-  const from = Math.max(whole.from, Math.min(whole.to - size, at - size / 2));
-  return {from, to: from + size};
-}

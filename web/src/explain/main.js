@@ -9,7 +9,7 @@ import {Player} from './player.js';
 import {Sentences} from './sentences.js';
 import {StateCard} from './state.js';
 import {Document} from './story.js';
-import {startTips} from './tip.js';
+import {hideTip, startTips} from './tip.js';
 import {Words} from './words.js';
 
 const PS_OF_US = 1e6;
@@ -30,6 +30,7 @@ class Page {
     this.keep();
   }
   go(number) {
+    hideTip();
     this.number = number;
     const {document} = this;
     const moments = document.stories.map((story) => document.moment(story, number));
@@ -38,7 +39,15 @@ class Page {
     this.work.show(document.stops[number].at);
     this.sentences.show(number, !window.matchMedia('(prefers-reduced-motion: reduce)').matches && this.player.timer !== null);
     this.lanes.showInstant(document.stops[number].at);
+    this.reveal();
     this.view.changed();
+  }
+  /** Where the lanes scroll: the one of the sentence. */
+  reveal() {
+    const [top, bottom] = this.lanes.told() ?? [];
+    const box = this.lanesBox;
+    if (top === undefined || !box || box.scrollHeight <= box.clientHeight) return;
+    if (top < box.scrollTop + 40 || bottom > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 3;
   }
   zoom(factor) {
     if (factor === 0) this.lanes.zoomTo(this.lanes.whole);
@@ -48,13 +57,16 @@ class Page {
     if (place === null) this.state.fixed = {};
     else this.state.fixed[place.end] = place.page;
     this.go(this.number);
-    if (place) this.state.node.querySelector(`.page-map[aria-label$="${place.end}"] [data-page="${place.page}"]`)?.focus({preventScroll: true});
+    if (place) this.state.node.querySelector(`[data-story="${place.story.letter}"][data-end="${place.end}"] [data-page="${place.page}"]`)?.focus({preventScroll: true});
   }
   large(on = !this.isLarge) {
     this.isLarge = on;
     window.document.documentElement.classList.toggle('large', on);
     this.player.large.setAttribute('aria-pressed', String(on));
     this.lanes.redraw();
+    this.state.latestFirst = on;
+    this.go(this.number);
+    if (on && this.view.ready) requestAnimationFrame(() => window.scrollTo(0, place.querySelector('header').offsetHeight));
     this.view.changed();
   }
   /** What is in the address: the instant, what of the time is drawn, pages, large letters. */
@@ -83,11 +95,12 @@ class Page {
     const two = document.stories.length > 1;
     const legend = el('p', {class: 'legend'}, [['main', 'decides the time'], ['other', 'other step'], ['slice', 'at work'], ['fault', 'page fault']].map(([look, text]) => el('span', {}, el('i', {class: look}), text)),
       two ? document.stories.map((story, s) => el('span', {}, el('i', {class: s === 0 ? 'main' : 'striped'}), `${story.letter}: ${story.strategy}`)) : null);
+    this.lanesBox = el('div', {class: 'lanes-box', tabindex: 0, role: 'group', 'aria-label': 'Lanes'}, lanes.node);
     const drawing = el('section', {class: 'card', id: 'lanes'},
       el('div', {class: 'card-head'}, el('h2', {}, 'Who is at work when'), el('span', {class: 'zooms'}, tool('closer', 'zoom in', 'Around this instant (Z)', 0.4), tool('wider', 'out', 'Zoom out (X)', 2.5), tool('whole', 'whole', 'The whole time (W)', 0))),
-      legend, el('div', {class: 'lanes-box', tabindex: 0, role: 'group', 'aria-label': 'Lanes'}, lanes.node));
+      legend, this.lanesBox);
     return [head(document, themeSwitch(this.view)), this.player.node,
-      el('main', {class: 'stage'}, el('div', {class: 'left'}, drawing, this.state.node, this.work.node), this.sentences.node),
+      el('main', {class: 'stage'}, drawing, this.sentences.node, this.state.node, this.work.node),
       totals(document), parameters(document), terms(document), facts(document)].filter(Boolean);
   }
 }

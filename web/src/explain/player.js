@@ -11,7 +11,7 @@ const SENTENCE = 1100; // of one with, and
 const LETTER = 28; // of each letter
 
 const KEYS = [['Space', 'play, pause'], ['→ ←', 'one step on, one back'], ['Shift → ←', 'ten steps'], ['Home End', 'the beginning, the end'],
-  ['F Shift F', 'the next page fault, the one before'], ['+ −', 'faster, slower'], ['Z X', 'zoom in around this instant, out'], ['W', 'the whole time'], ['L', 'large letters'], ['Esc', 'close what is explained'], ['?', 'this list']];
+  ['F Shift F', 'the next page fault, the one before'], ['+ −', 'faster, slower'], ['Z X', 'zoom in around this instant, out'], ['W', 'the whole time'], ['L', 'large letters'], ['↑ ↓', 'in the map of pages: another page'], ['Esc', 'close what is explained'], ['?', 'this list']];
 
 export class Player {
   /** `page`: {document, words, go(number), zoom(factor or 0 for the whole), large()}. */
@@ -22,7 +22,7 @@ export class Player {
     const button = (name, text, title, action) => el('button', {type: 'button', name, title, 'aria-label': title, onclick: action}, text);
     this.playButton = button('play', '', '', () => this.toggle());
     this.playButton.classList.add('play');
-    this.faultButton = button('fault', '◆ next fault', 'Next page fault (F)', () => this.fault(1));
+    this.faultButton = button('fault', ['◆ ', el('span', {class: 'long'}, 'next '), 'fault'], 'Next page fault (F)', () => this.fault(1));
     this.faultButton.disabled = !document.stops.some((stop) => stop.fault);
     this.speedText = el('output', {class: 'speed', 'aria-label': 'speed'}, '1×');
     this.slider = el('input', {type: 'range', min: 0, max: last, step: 1, value: 0, 'aria-label': 'Instant', oninput: () => { this.pause(); page.go(Number(this.slider.value)); }});
@@ -37,11 +37,13 @@ export class Player {
     this.large = button('large', 'A+', 'Large letters, for a projector (L)', () => page.large());
     this.node = el('div', {class: 'player card', role: 'region', 'aria-label': 'Go through the story'},
       el('div', {class: 'bar'},
-        button('first', '⏮', 'To the beginning (Home)', () => this.to(0)), button('back', '◀', 'One step back (←)', () => this.by(-1)), this.playButton,
-        button('on', '▶', 'One step on (→)', () => this.by(1)), button('last', '⏭', 'To the end (End)', () => this.to(last)), this.faultButton,
+        button('first', '|◀', 'To the beginning (Home)', () => this.to(0)), button('back', '◀', 'One step back (←)', () => this.by(-1)), this.playButton,
+        button('on', '▶', 'One step on (→)', () => this.by(1)), button('last', '▶|', 'To the end (End)', () => this.to(last)), this.faultButton,
         el('span', {class: 'speeds'}, button('slower', '−', 'Slower (−)', () => this.faster(-1)), this.speedText, button('faster', '+', 'Faster (+)', () => this.faster(1))),
         this.clock, this.count, this.large, button('help', '?', 'Keys (?)', () => this.help.showModal())),
       el('div', {class: 'slide'}, this.slider, el('span', {class: 'ticks', 'aria-hidden': 'true'}, ticks)), this.now, this.help);
+    // What sticks below it has to know how high it is.
+    new ResizeObserver(() => window.document.documentElement.style.setProperty('--player', `${this.node.offsetHeight}px`)).observe(this.node);
     window.addEventListener('keydown', (event) => this.key(event));
     this.pause();
   }

@@ -46,7 +46,10 @@ export class Sentences {
     }
     this.current = line;
     if (!line) { this.list.scrollTop = 0; return; }
-    // Of the list alone: the page stays where it is.
-    this.list.scrollTo({top: line.offsetTop - this.list.offsetTop - (this.list.clientHeight - line.offsetHeight) / 3, behavior: smooth ? 'smooth' : 'instant'});
+    // Of the list alone: the page stays where it is. Lines that have not been in sight have no height of their own before.
+    const list = this.list;
+    const scroll = (behavior) => list.scrollTo({top: line.offsetTop - (list.clientHeight - line.offsetHeight) / 3, behavior});
+    scroll(smooth ? 'smooth' : 'instant');
+    if (!smooth) requestAnimationFrame(() => { if (this.current === line) scroll('instant'); });
   }
 }
