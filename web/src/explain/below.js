@@ -28,7 +28,7 @@ export class AtWork {
     const items = stories.flatMap((story) => story.atWork(at).map((event) => {
       const lane = story.lanes[event.lane];
       return el('li', {}, stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null, el('b', {}, `${lane.router ? 'router' : 'node'} ${lane.node} ${lane.name}`), `: ${event.label}`,
-        event.from < event.to ? el('small', {}, ` ${instantText(event.from)} to ${instantText(event.to)}`) : null);
+        event.from < event.to ? el('small', {}, ` ${instantText(event.from)} to ${instantText(event.to)}`) : null, this.words.costs(event.cost));
     }));
     this.list.replaceChildren(...(items.length > 0 ? items : [el('li', {}, 'Nobody, for this transfer.')]));
   }
@@ -51,7 +51,7 @@ export function totals(document) {
 }
 
 export function parameters(document) {
-  const rows = Object.entries(document.parameters).map(([name, {value, description, source}]) => [el('code', {}, name), shown(value), description, source || '–']);
+  const rows = Object.entries(document.parameters).map(([name, {value, description, source}]) => [el('code', {id: `parameter-${name}`, tabindex: -1}, name), shown(value), description, source || '–']);
   return rows.length === 0 ? null : el('details', {class: 'card', id: 'parameters'}, el('summary', {}, el('h2', {}, 'Parameters'), ` that the times are made of: ${rows.length}`),
     plainTable(['parameter', 'value', 'what it is', 'source'], rows));
 }

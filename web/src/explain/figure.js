@@ -81,7 +81,7 @@ export class LanesFigure extends Figure {
     const window = c.paper ? this.whole : this.window;
     const font = Math.round((c.paper ? 0.72 : 0.8) * size);
     const narrow = width < NARROW * size / 15;
-    this.left = narrow ? 6 : Math.round(Math.min(0.3 * width, Math.max(...this.lanes.map((lane) => lane.name.length)) * font * LETTER + 14));
+    this.left = narrow ? 6 : Math.round(Math.min(0.34 * width, Math.max(...this.lanes.map((lane) => lane.name.length)) * font * LETTER + 14));
     this.span = width - this.left - 10;
     this.drawn = window;
     this.marks = [];

@@ -3,6 +3,7 @@
 import {el} from '../dom.js';
 import {timeText} from '../format.js';
 import {whoText} from './sentences.js';
+import {changeText} from './state.js';
 import {instantText, us} from './story.js';
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16];
@@ -117,10 +118,14 @@ export class Player {
     this.now.replaceChildren(...told.map((one, s) => {
       const story = document.stories[s];
       const letter = document.stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null;
-      if (!one) return el('p', {class: 'idle'}, letter, stop.at < story.begin ? 'It has not begun.' : 'Nothing is told yet.');
       const fresh = stop.story === story;
+      // Of an instant without a sentence, what has changed is what there is to say.
+      const [change] = stop.story ? [] : moments[s].changed;
+      const more = moments[s].changed.length - 1;
+      const news = change ? el('p', {class: 'what news'}, `◆ ${changeText(story, change)}${more > 0 ? `, and ${more} more` : ''}`) : null;
+      if (!one) return el('div', {class: 'idle'}, news, el('p', {}, letter, stop.at < story.begin ? 'It has not begun.' : 'Nothing is told yet.'));
       const over = story.end <= stop.at && !fresh ? ` It was over at ${instantText(story.end)}: ${story.outcome}.` : '';
-      return el('div', {class: `saying${one.fault ? ' fault' : ''}${fresh ? '' : ' idle'}`}, el('p', {class: 'meta'}, letter, one.fault ? el('b', {class: 'mark'}, '◆ page fault') : null,
+      return el('div', {class: `saying${one.fault ? ' fault' : ''}${fresh ? '' : ' idle'}`}, news, el('p', {class: 'meta'}, letter, one.fault ? el('b', {class: 'mark'}, '◆ page fault') : null,
         el('b', {}, whoText(one)), one.took > 0 ? ` · took ${timeText(us(one.took))}${one.label ? `: ${one.label}` : ''}` : '', fresh ? '' : ` · told at ${instantText(one.at)}`),
       el('p', {class: 'what'}, words.sentence(one.text), over), words.costs(one.cost));
     }));

@@ -29,6 +29,12 @@ function addressBox(buffer, place, descriptor) {
     ends < 0 ? null : el('p', {class: 'walk'}, `▲ A walk of the table ends at level ${ends}${ends < 3 ? ': the levels below are not read' : ''}.`));
 }
 
+/** "destination, page 0: entry: no entry → present". */
+export function changeText(story, change) {
+  const found = story.keys.find((each) => each.key === change.key);
+  return `${found.end}${found.page === null ? '' : `, page ${found.page}`}: ${found.name}: ${change.from} → ${change.to}${change.text ? ` (${change.text})` : ''}`;
+}
+
 /** The state card. `chosen({end, page, story})`: the reader wants that page, or by null the one that changed last. */
 export class StateCard {
   constructor(document, chosen) {
@@ -46,8 +52,7 @@ export class StateCard {
     this.follow.hidden = Object.keys(this.fixed).length === 0;
     const changes = moments.flatMap(({changed}, s) => changed.map((change) => ({change, story: stories[s]})));
     this.told.replaceChildren(changes.length === 0 ? el('p', {class: 'hint'}, 'Nothing that is watched has changed since the instant before.')
-      : el('ul', {}, changes.slice(0, MOST_TOLD).map(({change, story}) => el('li', {}, '◆ ', stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null,
-        `${this.nameOf(story, change.key)}: ${change.from} → ${change.to}${change.text ? ` (${change.text})` : ''}`)),
+      : el('ul', {}, changes.slice(0, MOST_TOLD).map(({change, story}) => el('li', {}, '◆ ', stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null, changeText(story, change))),
       changes.length > MOST_TOLD ? el('li', {}, `and ${changes.length - MOST_TOLD} more`) : null));
     if (stories.every((story) => story.keys.length === 0)) return;
     const others = stories.map((story, s) => ({story, count: moments[s].count}));
@@ -57,10 +62,6 @@ export class StateCard {
   buffersOf(story, moment) {
     if (!this.latestFirst) return story.buffers;
     return [...story.buffers].sort((a, b) => (story.place(b.end, moment.at).at ?? -Infinity) - (story.place(a.end, moment.at).at ?? -Infinity));
-  }
-  nameOf(story, key) {
-    const found = story.keys.find((each) => each.key === key);
-    return `${found.end}${found.page === null ? '' : `, page ${found.page}`}: ${found.name}`;
   }
   placeOf(story, buffer, moment) {
     const page = this.fixed[buffer.end];

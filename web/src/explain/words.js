@@ -4,7 +4,8 @@ import {el} from '../dom.js';
 import {shown} from '../format.js';
 import {withTip} from './tip.js';
 
-const MOST_OF_GROUP = 12; // parameters of a group that a tip names
+const MOST_OF_GROUP = 10; // parameters of a group that a tip names; times first
+const isTime = (value) => /\d (ps|ns|us|ms|s)$/.test(value);
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -48,22 +49,32 @@ export class Words {
     const value = !group && known.length === 1 ? ` = ${shown(this.parameters[name].value)}` : '';
     return `${times ? `${times} × ` : ''}${name}${value}`;
   }
-  /** Value, meaning and source of what a cost is made of. */
+  /** Value, meaning and source of what a cost is made of; of a group names, values and sources. */
   costTip(cost) {
-    const {known} = this.parametersOf(cost);
+    const {known, group} = this.parametersOf(cost);
     if (known.length === 0) return [el('strong', {}, cost), el('p', {}, 'Nothing more is known of this parameter.')];
-    const rows = known.slice(0, MOST_OF_GROUP).map((name) => {
-      const {value, description, source} = this.parameters[name];
-      return el('div', {class: 'parameter'}, el('strong', {}, `${name} = ${shown(value)}`), el('p', {}, description),
-        source ? el('p', {class: 'source'}, `Source: ${source}`) : null);
-    });
-    const more = known.length - rows.length;
-    return more > 0 ? [...rows, el('p', {}, `and ${more} more: see Parameters, below`)] : rows;
+    const of = (name) => this.parameters[name];
+    if (!group) {
+      const [name] = known;
+      return [el('strong', {}, `${this.costText(cost)}`), el('p', {}, of(name).description), of(name).source ? el('p', {class: 'source'}, `Source: ${of(name).source}`) : null].filter(Boolean);
+    }
+    const sorted = [...known].sort((a, b) => isTime(of(b).value) - isTime(of(a).value));
+    const rows = sorted.slice(0, MOST_OF_GROUP).map((name) => el('p', {class: 'parameter'}, `${name} = ${shown(of(name).value)}`, of(name).source ? el('span', {class: 'source'}, ` ${of(name).source}`) : null));
+    return [el('strong', {}, `${cost}: ${known.length} parameter${known.length === 1 ? '' : 's'}`), ...rows,
+      known.length > rows.length ? el('p', {}, `and ${known.length - rows.length} more.`) : null].filter(Boolean);
   }
   /** Costs that can be focused, as a list. */
   costs(list = []) {
     if (list.length === 0) return null;
     return el('ul', {class: 'costs', 'aria-label': 'What the time is made of'}, list.map((cost) => el('li', {},
-      withTip(el('button', {type: 'button', class: 'cost'}, this.costText(cost)), () => this.costTip(cost)))));
+      withTip(el('button', {type: 'button', class: 'cost', onclick: () => this.showParameter(this.parametersOf(cost).known[0])}, this.costText(cost)), () => this.costTip(cost)))));
+  }
+  /** Where all parameters are, unfolded. */
+  showParameter(name) {
+    const row = document.getElementById(`parameter-${name}`);
+    if (!row) return;
+    row.closest('details').open = true;
+    row.scrollIntoView({block: 'center'});
+    row.focus({preventScroll: true});
   }
 }
