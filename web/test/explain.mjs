@@ -39,56 +39,82 @@ async function close(of) {
   await of.context().close();
 }
 const text = (of, selector) => of.locator(selector).first().innerText();
-const steps = async (of) => (await of.locator('.bar .count').textContent()).match(/step (\d+) of (\d+)/).slice(1).map(Number);
+const steps = async (of) =>
+  (await of.locator('.bar .count').textContent())
+    .match(/step (\d+) of (\d+)/)
+    .slice(1)
+    .map(Number);
 const hidden = (of) => of.locator('#tip').evaluate((tip) => tip.hidden);
 
 /** Within the page: what it shows of an instant, and keys. */
 const PAGE = `
-  window.shown = () => ['#now', '#state', '#work', '.clock', '.axis b'].map((one) => document.querySelector(one).textContent)
-    .concat([...document.querySelectorAll('.lines [aria-current]')].map((line) => line.textContent), [...document.querySelectorAll('.outlines div')].map((div) => div.getAttribute('style')).join()).join('|');
+  window.shown = () => {
+    const texts = (selector) => [...document.querySelectorAll(selector)].map((node) => node.textContent);
+    const outlines = [...document.querySelectorAll('.outlines div')].map((node) => node.getAttribute('style'));
+    return ['#now', '#state', '#work', '.clock', '.axis b', '.lines [aria-current]'].flatMap(texts).concat(outlines).join('|');
+  };
   window.press = (key, more = {}) => window.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, ...more}));`;
 const shown = (of) => of.evaluate('window.shown()');
 
 /** Goes on and back, at most `most` steps from where it is; what is shown must be the same, and be what a replay says. */
-const walk = (of, most) => of.evaluate((limit) => {
-  const {stories} = JSON.parse(document.getElementById('data').textContent);
-  const count = () => Number(document.querySelector('.bar .count').textContent.match(/\d+/)[0]);
-  const wrong = [];
-  const replays = stories.map((story) => ({state: {...story.state}, left: [...(story.changes ?? [])]}));
-  const replay = (at) => {
-    replays.forEach(({state, left}) => { while (left.length > 0 && left[0].at <= at) { const change = left.shift(); state[change.key] = change.to; } });
-    for (const row of document.querySelectorAll('tr[data-key]')) {
-      const {state} = replays['AB'.indexOf(row.closest('.end').dataset.story)];
-      const value = row.querySelector('td').firstChild.textContent;
-      if (value !== state[row.dataset.key]) wrong.push(`${count()}: ${row.dataset.key} is ${value}, not ${state[row.dataset.key]}`);
+const walk = (of, most) =>
+  of.evaluate((limit) => {
+    const {stories} = JSON.parse(document.getElementById('data').textContent);
+    const count = () => Number(document.querySelector('.bar .count').textContent.match(/\d+/)[0]);
+    const wrong = [];
+    const replays = stories.map((story) => ({state: {...story.state}, left: [...(story.changes ?? [])]}));
+    const replay = (at) => {
+      replays.forEach(({state, left}) => {
+        while (left.length > 0 && left[0].at <= at) {
+          const change = left.shift();
+          state[change.key] = change.to;
+        }
+      });
+      for (const row of document.querySelectorAll('tr[data-key]')) {
+        const {state} = replays['AB'.indexOf(row.closest('.end').dataset.story)];
+        const value = row.querySelector('td').firstChild.textContent;
+        if (value !== state[row.dataset.key]) wrong.push(`${count()}: ${row.dataset.key} is ${value}, not ${state[row.dataset.key]}`);
+      }
+    };
+    // The instants that the clock can mean.
+    const times = [
+      ...new Set(
+        stories.flatMap((story) => [
+          story.begin,
+          story.end,
+          ...(story.told ?? []).map((told) => told.at),
+          ...(story.changes ?? []).map((change) => change.at),
+        ]),
+      ),
+    ];
+    const atNow = () => {
+      const clock = document.querySelector('.clock').textContent;
+      return times.filter((time) => {
+        const us = (Math.abs(time) / 1e6).toLocaleString('en', {minimumFractionDigits: 3, maximumFractionDigits: 3});
+        return `${time < 0 ? '−' : ''}${us} µs` === clock;
+      });
+    };
+    const on = [window.shown()];
+    const first = count();
+    for (let i = 0; i < limit; ++i) {
+      const found = atNow();
+      if (found.length === 1) replay(found[0]);
+      const before = count();
+      window.press('ArrowRight');
+      if (count() === before) break;
+      if (count() !== before + 1) wrong.push(`from ${before} to ${count()}`);
+      on.push(window.shown());
     }
-  };
-  // The instants that the clock can mean.
-  const times = [...new Set(stories.flatMap((story) => [story.begin, story.end, ...(story.told ?? []).map((told) => told.at), ...(story.changes ?? []).map((change) => change.at)]))];
-  const atNow = () => { const clock = document.querySelector('.clock').textContent; return times.filter((time) => {
-    const us = (Math.abs(time) / 1e6).toLocaleString('en', {minimumFractionDigits: 3, maximumFractionDigits: 3});
-    return `${time < 0 ? '−' : ''}${us} µs` === clock; }); };
-  const on = [window.shown()];
-  const first = count();
-  for (let i = 0; i < limit; ++i) {
-    const found = atNow();
-    if (found.length === 1) replay(found[0]);
-    const before = count();
-    window.press('ArrowRight');
-    if (count() === before) break;
-    if (count() !== before + 1) wrong.push(`from ${before} to ${count()}`);
-    on.push(window.shown());
-  }
-  const many = on.length;
-  const last = on.pop();
-  if (window.shown() !== last) wrong.push('the last one');
-  while (on.length > 0) {
-    window.press('ArrowLeft');
-    if (window.shown() !== on.pop()) wrong.push(`${count()} is not the same on the way back`);
-  }
-  if (count() !== first) wrong.push(`back at ${count()}, not ${first}`);
-  return {many, wrong: wrong.slice(0, 5)};
-}, most);
+    const many = on.length;
+    const last = on.pop();
+    if (window.shown() !== last) wrong.push('the last one');
+    while (on.length > 0) {
+      window.press('ArrowLeft');
+      if (window.shown() !== on.pop()) wrong.push(`${count()} is not the same on the way back`);
+    }
+    if (count() !== first) wrong.push(`back at ${count()}, not ${first}`);
+    return {many, wrong: wrong.slice(0, 5)};
+  }, most);
 
 const tests = {};
 for (const file of [...Object.values(fixtures), ...given]) {
@@ -101,12 +127,19 @@ for (const file of [...Object.values(fixtures), ...given]) {
     const {many, wrong} = await walk(of, most);
     assert.deepEqual(wrong, []);
     assert.equal(many, Math.min(all, most + 1));
-    if (all > most + 1) { // from the end, backwards first
+    if (all > most + 1) {
+      // from the end, backwards first
       const back = await of.evaluate(() => {
         const list = [];
         window.press('End');
-        for (let i = 0; i < 6; ++i) { list.push(window.shown()); window.press('ArrowLeft', {shiftKey: true}); }
-        while (list.length > 0) { window.press('ArrowRight', {shiftKey: true}); if (window.shown() !== list.pop()) return false; }
+        for (let i = 0; i < 6; ++i) {
+          list.push(window.shown());
+          window.press('ArrowLeft', {shiftKey: true});
+        }
+        while (list.length > 0) {
+          window.press('ArrowRight', {shiftKey: true});
+          if (window.shown() !== list.pop()) return false;
+        }
         return true;
       });
       assert.ok(back);
@@ -189,7 +222,7 @@ Object.assign(tests, {
     await main.keyboard.press('?');
     assert.ok(await main.locator('dialog.help').isVisible());
     await main.keyboard.press('Escape');
-    assert.ok(!await main.locator('dialog.help').isVisible());
+    assert.ok(!(await main.locator('dialog.help').isVisible()));
   },
   async 'a cost tells value, meaning and source under the pointer and by the focus; a term its meaning'() {
     await main.keyboard.press('Home');
@@ -204,9 +237,9 @@ Object.assign(tests, {
     assert.ok(await hidden(main));
     await main.locator('#now .term').first().focus();
     assert.equal(await main.locator('#now .term').first().getAttribute('aria-describedby'), 'tip');
-    const term = (await text(main, '#tip strong'));
+    const term = await text(main, '#tip strong');
     assert.ok((await text(main, '#tip')).includes(data.terms[term]));
-    while (!await main.evaluate(() => document.activeElement.classList.contains('cost'))) await main.keyboard.press('Tab');
+    while (!(await main.evaluate(() => document.activeElement.classList.contains('cost')))) await main.keyboard.press('Tab');
     for (const words of expected) assert.ok((await text(main, '#tip')).includes(words), words);
     await main.screenshot({path: join(folder, 'tip.png')});
     await main.keyboard.press('Escape');
@@ -250,7 +283,7 @@ Object.assign(tests, {
   async 'what has changed is marked by more than a colour, and the address is split'() {
     await main.keyboard.press('f');
     const changed = main.locator('tr.changed');
-    assert.ok(await changed.count() > 0);
+    assert.ok((await changed.count()) > 0);
     assert.match(await changed.first().innerText(), /◆ .*was /s);
     assert.match(await text(main, '.changed-list'), /→/);
     const indices = await main.locator('.end').last().locator('.address strong').allInnerTexts();
@@ -267,9 +300,12 @@ Object.assign(tests, {
     await settle(main);
     const other = await page(given[0] ?? fixtures.one, WIDE, hash);
     await other.evaluate(PAGE);
-    for (const selector of ['#now', '#state', '#work', '.clock']) assert.equal(await other.locator(selector).textContent(), await main.locator(selector).textContent());
+    for (const selector of ['#now', '#state', '#work', '.clock'])
+      assert.equal(await other.locator(selector).textContent(), await main.locator(selector).textContent());
     assert.ok(await other.evaluate(() => document.documentElement.classList.contains('large')));
-    await other.evaluate(() => { window.location.hash = '#t=1000000000us&zoom=x&page.source=77&what=else'; }); // beyond the end, and what is not there
+    await other.evaluate(() => {
+      window.location.hash = '#t=1000000000us&zoom=x&page.source=77&what=else';
+    }); // beyond the end, and what is not there
     await other.waitForFunction(() => /^step (\d+) of \1$/.test(document.querySelector('.bar .count').textContent));
     await close(other);
     await main.keyboard.press('l');
@@ -299,9 +335,9 @@ Object.assign(tests, {
     await settle(of);
     assert.equal(await of.locator('#now > *').count(), 2);
     assert.deepEqual(await of.locator('.end').evaluateAll((ends) => ends.map((end) => end.dataset.story)), ['A', 'A', 'B', 'B']);
-    assert.ok(await of.locator('#lanes svg pattern').count() > 0);
-    assert.ok(await of.locator('.differs').count() > 0);
-    assert.equal(await of.locator('.totals .striped').count() > 0, true);
+    assert.ok((await of.locator('#lanes svg pattern').count()) > 0);
+    assert.ok((await of.locator('.differs').count()) > 0);
+    assert.equal((await of.locator('.totals .striped').count()) > 0, true);
     assert.match(await text(of, '.legend'), /A: fault\/touch-a-page\s*B: pin-once/);
     await of.screenshot({path: join(folder, 'compare.png')});
     await close(of);
@@ -319,9 +355,19 @@ Object.assign(tests, {
     const of = await page(fixtures.large);
     const {step, zoom} = await of.evaluate(() => {
       const press = (key) => window.dispatchEvent(new KeyboardEvent('keydown', {key}));
-      const timed = (action) => { const begun = performance.now(); action(); return performance.now() - begun + 0 * document.body.offsetHeight; };
+      const timed = (action) => {
+        const begun = performance.now();
+        action();
+        return performance.now() - begun + 0 * document.body.offsetHeight;
+      };
       press('f');
-      return {step: Math.min(...Array.from({length: 12}, () => timed(() => press('ArrowRight')))), zoom: Math.min(timed(() => press('z')), timed(() => press('z')))};
+      return {
+        step: Math.min(...Array.from({length: 12}, () => timed(() => press('ArrowRight')))),
+        zoom: Math.min(
+          timed(() => press('z')),
+          timed(() => press('z')),
+        ),
+      };
     });
     assert.ok(step < 200, `a step takes ${step} ms`);
     assert.ok(zoom < 2000, `zooming takes ${zoom} ms`);
@@ -341,12 +387,12 @@ Object.assign(tests, {
     await of.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
     await of.emulateMedia({media: 'print'});
     assert.equal(await of.evaluate(() => document.documentElement.dataset.theme), 'light');
-    assert.ok(!await of.locator('[name=play]').isVisible() && !await of.locator('.slide').isVisible());
+    assert.ok(!(await of.locator('[name=play]').isVisible()) && !(await of.locator('.slide').isVisible()));
     const list = await of.locator('.lines').evaluate((lines) => ({all: lines.scrollHeight, seen: lines.clientHeight}));
     assert.ok(list.all <= list.seen + 1, `${list.seen} of ${list.all} pixels of the story`);
     const lanes = await of.locator('.lanes-box').evaluate((box) => [box.scrollHeight, box.clientHeight]);
     assert.ok(lanes[0] <= lanes[1] + 1, String(lanes));
-    assert.ok(await of.locator('#totals').isVisible() && await of.locator('#state').isVisible());
+    assert.ok((await of.locator('#totals').isVisible()) && (await of.locator('#state').isVisible()));
     await of.evaluate(() => window.dispatchEvent(new Event('afterprint')));
     await of.pdf({path: join(folder, 'explained.pdf'), format: 'A4'});
     await close(of);
@@ -355,13 +401,22 @@ Object.assign(tests, {
     for (const file of [fixtures.compare, fixtures.pages, ...given.slice(0, 1)]) {
       const of = await page(file, {viewport: {width: 360, height: 740}, hasTouch: true});
       await of.locator('[name=fault]').tap();
-      await of.evaluate(() => { for (const folded of document.querySelectorAll('details')) folded.open = true; });
+      await of.evaluate(() => {
+        for (const folded of document.querySelectorAll('details')) folded.open = true;
+      });
       await settle(of);
-      const wide = await of.evaluate(() => [...document.querySelectorAll('body *')].filter((node) => !node.closest('.scroll, .costs, .tip-box')
-        && node.getBoundingClientRect().right > 361).map((node) => `${node.tagName}.${node.className} in ${node.closest('[id]').id}`));
+      const wide = await of.evaluate(() =>
+        [...document.querySelectorAll('body *')]
+          .filter((node) => !node.closest('.scroll, .costs, .tip-box') && node.getBoundingClientRect().right > 361)
+          .map((node) => `${node.tagName}.${node.className} in ${node.closest('[id]').id}`),
+      );
       assert.equal(await of.evaluate(() => document.documentElement.scrollWidth), 360, wide.join('\n'));
       assert.deepEqual(wide, []);
-      const small = await of.evaluate(() => [...document.querySelectorAll('.bar button')].filter((node) => node.offsetWidth > 0 && node.offsetHeight < 27).map((node) => node.name));
+      const small = await of.evaluate(() =>
+        [...document.querySelectorAll('.bar button')]
+          .filter((node) => node.offsetWidth > 0 && node.offsetHeight < 27)
+          .map((node) => node.name),
+      );
       assert.deepEqual(small, []);
       await of.screenshot({path: join(folder, `${basename(file)}.phone.png`)});
       await of.setViewportSize({width: 1280, height: 720});

@@ -3,6 +3,7 @@
 import {el} from '../dom.js';
 import {Figure} from '../figure.js';
 import {tickText, timeText} from '../format.js';
+import {Drawing, LETTER, tickStep} from './drawing.js';
 import {lanesOf, marksOf} from './lanes.js';
 import {instantText, us} from './story.js';
 import {hideTip, showTip} from './tip.js';
@@ -10,35 +11,17 @@ import {hideTip, showTip} from './tip.js';
 const NARROW = 470; // pixels; lanes are named above their bars
 const NEAR = 5; // pixels within which a thin mark is hit
 const DRAG = 6;
-const LETTER = 0.56; // of its size, how wide a letter is
-
 const rem = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-
-/** A round distance of ticks, of which there are at most `most`. */
-function tickStep(length, most) {
-  const power = 10 ** Math.floor(Math.log10(length / most));
-  return power * [1, 2, 5, 10].find((factor) => length / (power * factor) <= most);
-}
-
-// Stripes, for the second story.
-function stripes(colour, page) {
-  const canvas = el('canvas', {width: 8, height: 8});
-  const pen = canvas.getContext('2d');
-  pen.fillStyle = page;
-  pen.fillRect(0, 0, 8, 8);
-  pen.strokeStyle = colour;
-  pen.lineWidth = 3;
-  for (const shift of [-8, 0, 8]) { pen.moveTo(shift, 8); pen.lineTo(shift + 8, 0); }
-  pen.stroke();
-  return {image: canvas, repeat: 'repeat', imageWidth: 8, imageHeight: 8};
-}
 
 export class LanesFigure extends Figure {
   /** `chosen(mark's story, time)`: the reader points at something. `words`: of costs; `view`: of the address. */
   constructor(story, words, chosen) {
     super('Lanes: who is at work when', (c, width) => this.buildLanes(c, width));
     Object.assign(this, {story, words, chosen, lanes: lanesOf(story.stories), now: story.begin});
-    this.box.setAttribute('aria-label', 'Who is at work when, as bars on lanes. The list "At work now" has the same of the instant as text.');
+    this.box.setAttribute(
+      'aria-label',
+      'Who is at work when, as bars on lanes. The list "At work now" has the same of the instant as text.',
+    );
     const pad = Math.max(1, Math.round((story.end - story.begin) / 60));
     this.whole = {from: story.begin - pad, to: story.end + pad};
     this.window = this.whole;
@@ -51,7 +34,9 @@ export class LanesFigure extends Figure {
     this.frame.append(el('div', {class: 'overlay', 'aria-hidden': 'true'}, this.outlines, this.line, this.drag));
     this.follow();
   }
-  isWhole() { return this.window === this.whole; }
+  isWhole() {
+    return this.window === this.whole;
+  }
   zoomTo(window) {
     const length = Math.max(2000, Math.round(window.to - window.from));
     const from = Math.max(this.whole.from, Math.min(this.whole.to - length, Math.round(window.from)));
@@ -72,110 +57,84 @@ export class LanesFigure extends Figure {
     if (!this.isWhole() && (at < from || at > to)) this.zoomTo({from: at - 0.3 * (to - from), to: at + 0.7 * (to - from)});
     this.place();
   }
-  x(time) { return this.left + (time - this.window.from) * this.span / (this.window.to - this.window.from); }
-  time(x) { return this.window.from + (x - this.left) * (this.window.to - this.window.from) / this.span; }
+  x(time) {
+    return this.left + ((time - this.window.from) * this.span) / (this.window.to - this.window.from);
+  }
+  time(x) {
+    return this.window.from + ((x - this.left) * (this.window.to - this.window.from)) / this.span;
+  }
 
   buildLanes(c, width) {
     const {stories} = this.story;
     const size = rem();
     const window = c.paper ? this.whole : this.window;
     const font = Math.round((c.paper ? 0.72 : 0.8) * size);
-    const narrow = width < NARROW * size / 15;
-    this.left = narrow ? 6 : Math.round(Math.min(0.34 * width, Math.max(...this.lanes.map((lane) => lane.name.length)) * font * LETTER + 14));
+    const narrow = width < (NARROW * size) / 15;
+    const longest = Math.max(...this.lanes.map((lane) => lane.name.length)) * font * LETTER + (stories.length > 1 ? 24 : 14);
+    this.left = narrow ? 6 : Math.round(Math.min(0.34 * width, longest));
     this.span = width - this.left - 10;
     this.drawn = window;
-    this.marks = [];
-    this.rows = [];
     const band = Math.round(size * (stories.length > 1 ? 0.95 : 1.25)); // of a story in a lane
-    const title = narrow ? Math.round(font * 1.35) : 0;
+    const drawing = new Drawing({c, font, left: this.left, width, band, title: narrow ? Math.round(font * 1.35) : 0, narrow, stories});
     const head = Math.round(font * 2); // of the axis
+    this.foot = this.layOut(drawing, head);
     this.axis.style.height = `${head}px`;
     this.axis.style.marginBottom = `${-head}px`;
-    let y = head;
+    const text = (value) => (Math.abs(value) < 1e-9 ? 'post' : tickText(Number(value.toPrecision(6)), 'us'));
+    this.ticks = {step: tickStep(us(window.to - window.from), Math.max(2, Math.floor(this.span / (font * 6.5)))), font, text};
+    const drawn = (list, shapesOf) => ({
+      type: 'custom',
+      coordinateSystem: 'cartesian2d',
+      animation: false,
+      silent: true,
+      data: list.map((_, i) => [us(window.from), 0, i]),
+      renderItem: ({coordSys}, api) => ({type: 'group', silent: true, y: coordSys.y - head, children: shapesOf(list[api.value(2)])}),
+    });
+    const option = {
+      animation: false,
+      tooltip: {show: false},
+      title: [],
+      backgroundColor: 'transparent',
+      grid: [{left: this.left, right: 10, top: head, bottom: 4}],
+      xAxis: {
+        type: 'value',
+        position: 'top',
+        min: us(window.from),
+        max: us(window.to),
+        interval: this.ticks.step,
+        axisLabel: {formatter: text, color: c.faint, fontSize: font, hideOverlap: true, showMinLabel: false, showMaxLabel: false},
+        axisLine: {onZero: false, lineStyle: {color: c.faint}},
+        splitLine: {lineStyle: {color: c.line, type: 'dotted'}},
+      },
+      yAxis: {type: 'value', show: false, min: 0, max: 1, axisLine: {onZero: false}},
+      series: [drawn(this.rows, (row) => drawing.row(row)), drawn(this.marks, (mark) => drawing.mark(mark))],
+    };
+    return {title: this.story.title, option, marks: this.marks.length, height: this.foot + 4, still: true, note: ''};
+  }
+  /** Gives rows and marks their places from `y` on; gives where they end. */
+  layOut({font, band, title, stories}, y) {
+    this.marks = [];
+    this.rows = [];
     let node = null;
     for (const lane of this.lanes) {
       if (lane.node !== node) {
         node = lane.node;
         const ends = stories[0].buffers.filter((buffer) => buffer.node === node).map((buffer) => buffer.end);
-        this.rows.push({y, height: Math.round(font * 1.7), head: `${lane.router ? 'router' : 'node'} ${node}${ends.length > 0 ? `: the ${ends.join(' and the ')}` : ''}`});
+        const head = `${lane.router ? 'router' : 'node'} ${node}${ends.length > 0 ? `: the ${ends.join(' and the ')}` : ''}`;
+        this.rows.push({y, height: Math.round(font * 1.7), head});
         y += Math.round(font * 1.7);
       }
       const height = title + band * stories.length + 6;
       this.rows.push({y, height, lane});
       lane.events.forEach((events, s) => {
-        const top = y + title + 3 + band * s;
-        const rows = lane.rows[s];
-        const high = (band - 1) / rows;
-        for (const mark of marksOf(events, window, this.span)) {
-          Object.assign(mark, {lane, s, y: top + mark.row * high, high: Math.max(2, high - 1)});
-          this.marks.push(mark);
+        const high = (band - 1) / lane.rows[s];
+        for (const mark of marksOf(events, this.drawn, this.span)) {
+          this.marks.push(Object.assign(mark, {lane, s, y: y + title + 3 + band * s + mark.row * high, high: Math.max(2, high - 1)}));
         }
       });
       y += height;
     }
-    this.foot = y;
-    const tone = (lane) => {
-      const end = stories[0].buffers.find((buffer) => buffer.node === lane.node)?.end;
-      return end === 'source' ? c.series[2] : end === 'destination' ? c.series[1] : c.series[7];
-    };
-    const striped = new Map();
-    const look = (mark) => {
-      const colour = tone(mark.lane);
-      const {kind} = mark.events[0];
-      if (kind === 'fault') return {fill: c.text, stroke: c.page, lineWidth: 1};
-      if (mark.s === 1) {
-        if (!striped.has(colour)) striped.set(colour, stripes(colour, c.page));
-        return {fill: mark.main ? striped.get(colour) : c.page, stroke: colour, lineWidth: 1.2};
-      }
-      return mark.main ? {fill: colour, stroke: c.page, lineWidth: 1} : {fill: colour, fillOpacity: kind === 'slice' ? 0.32 : 0.16, stroke: colour, lineWidth: 1};
-    };
-    const shapes = (mark) => {
-      const x = this.left + mark.x0;
-      const wide = Math.max(mark.x1 - mark.x0, 2);
-      const style = look(mark);
-      if (mark.events[0].kind === 'fault') {
-        const r = Math.max(5, band / 2);
-        const [mx, my] = [x + (mark.x1 - mark.x0) / 2, mark.y + mark.high / 2];
-        return [{type: 'polygon', shape: {points: [[mx, my - r], [mx + r, my], [mx, my + r], [mx - r, my]]}, style, silent: true}];
-      }
-      const made = [{type: 'rect', shape: {x, y: mark.y, width: wide, height: mark.high}, style, silent: true}];
-      const {label, attempt} = mark.events[0];
-      const text = mark.events.length > 1 ? '' : label;
-      const fits = wide > text.length * font * LETTER + 8 ? text : wide > 8 * font * LETTER ? `${text.slice(0, Math.floor((wide - 10) / (font * LETTER)) - 1)}…` : '';
-      if (fits && text && mark.high >= font * 0.95) {
-        const plain = mark.s === 1 && mark.main; // text on stripes has a ground of its own
-        made.push({type: 'text', silent: true, style: {text: fits, x: x + 4, y: mark.y + mark.high / 2, verticalAlign: 'middle', fontSize: font, fontWeight: attempt > 0 ? 600 : 400,
-          fill: mark.main && mark.s === 0 ? c.page : c.text, backgroundColor: plain ? c.page : undefined, padding: plain ? [0, 2] : 0}});
-      }
-      return made;
-    };
-    const rowShapes = (row) => {
-      if (row.head) {
-        return [{type: 'text', silent: true, style: {text: row.head, x: 4, y: row.y + row.height / 2, verticalAlign: 'middle', fontSize: font, fontWeight: 700, fill: c.text}},
-          {type: 'line', silent: true, shape: {x1: 0, y1: row.y, x2: width, y2: row.y}, style: {stroke: c.faint, lineWidth: 1}}];
-      }
-      const most = Math.floor((this.left - 10) / (font * LETTER));
-      const name = narrow || row.lane.name.length <= most ? row.lane.name : `${row.lane.name.slice(0, most - 1)}…`;
-      const letters = stories.length > 1 && !narrow ? stories.map(({letter}, s) => ({type: 'text', silent: true,
-        style: {text: letter, x: this.left - 3, y: row.y + 3 + band * s + band / 2, align: 'right', verticalAlign: 'middle', fontSize: Math.round(font * 0.8), fontWeight: 700, fill: c.faint}})) : [];
-      return [{type: 'line', silent: true, shape: {x1: this.left, y1: row.y + row.height, x2: width - 4, y2: row.y + row.height}, style: {stroke: c.line, lineWidth: 1}},
-        {type: 'text', silent: true, style: {text: name, x: narrow ? this.left : this.left - (letters.length > 0 ? 16 : 8), y: narrow ? row.y + title / 2 + 2 : row.y + row.height / 2,
-          align: narrow ? 'left' : 'right', verticalAlign: 'middle', fontSize: font, fill: narrow ? c.faint : c.text}}, ...letters];
-    };
-    const tickOf = (value) => (Math.abs(value) < 1e-9 ? 'post' : tickText(Number(value.toPrecision(6)), 'us'));
-    this.ticks = {step: tickStep(us(window.to - window.from), Math.max(2, Math.floor(this.span / (font * 6.5)))), font, text: tickOf};
-    const drawnBy = (list, shapesOf) => ({type: 'custom', coordinateSystem: 'cartesian2d', animation: false, silent: true, data: list.map((_, i) => [us(window.from), 0, i]),
-      renderItem: ({coordSys}, api) => ({type: 'group', silent: true, y: coordSys.y - head, children: shapesOf(list[api.value(2)])})});
-    const option = {
-      animation: false, tooltip: {show: false}, title: [], backgroundColor: 'transparent',
-      grid: [{left: this.left, right: 10, top: head, bottom: 4}],
-      xAxis: {type: 'value', position: 'top', min: us(window.from), max: us(window.to), interval: this.ticks.step,
-        axisLabel: {formatter: tickOf, color: c.faint, fontSize: font, hideOverlap: true, showMinLabel: false, showMaxLabel: false},
-        axisLine: {onZero: false, lineStyle: {color: c.faint}}, splitLine: {lineStyle: {color: c.line, type: 'dotted'}}},
-      yAxis: {type: 'value', show: false, min: 0, max: 1, axisLine: {onZero: false}},
-      series: [drawnBy(this.rows, rowShapes), drawnBy(this.marks, shapes)],
-    };
-    return {title: this.story.title, option, marks: this.marks.length, height: y + 4, still: true, note: ''};
+    return y;
   }
   draw() {
     super.draw();
@@ -184,8 +143,12 @@ export class LanesFigure extends Figure {
     const first = Math.ceil(from / step);
     this.axis.style.fontSize = `${font}px`;
     this.clock = el('b', {});
-    this.axis.replaceChildren(...Array.from({length: Math.max(0, Math.floor(to / step) - first + 1)}, (_, i) => (first + i) * step)
-      .map((value) => el('span', {style: `left:${this.left + (value - from) * this.span / (to - from)}px`}, text(value))), this.clock);
+    this.axis.replaceChildren(
+      ...Array.from({length: Math.max(0, Math.floor(to / step) - first + 1)}, (_, i) => (first + i) * step).map((value) =>
+        el('span', {style: `left:${this.left + ((value - from) * this.span) / (to - from)}px`}, text(value)),
+      ),
+      this.clock,
+    );
     this.place();
   }
   /** Puts the line and the outlines where they belong. */
@@ -202,12 +165,21 @@ export class LanesFigure extends Figure {
     this.clock.classList.toggle('right', x < this.left + this.span * 0.1);
     this.clock.textContent = instantText(this.now);
     const active = new Set(this.story.stories.flatMap((story) => story.atWork(this.now)));
-    this.outlines.replaceChildren(...this.marks.filter((mark) => mark.events.some((event) => active.has(event))).map((mark) => el('div', {
-      style: `left:${this.left + mark.x0 - 2}px;top:${mark.y - 2}px;width:${Math.max(2, mark.x1 - mark.x0) + 4}px;height:${mark.high + 4}px`})));
+    this.outlines.replaceChildren(
+      ...this.marks
+        .filter((mark) => mark.events.some((event) => active.has(event)))
+        .map((mark) =>
+          el('div', {
+            style: `left:${this.left + mark.x0 - 2}px;top:${mark.y - 2}px;width:${Math.max(2, mark.x1 - mark.x0) + 4}px;height:${mark.high + 4}px`,
+          }),
+        ),
+    );
   }
   /** Where the events are that the sentence of the instant tells of: [top, bottom] of one, or null. */
   told() {
-    const mark = (this.marks ?? []).find((each) => each.events.some((event) => (event.main || event.kind === 'fault') && event.to === this.now));
+    const mark = (this.marks ?? []).find((each) =>
+      each.events.some((event) => (event.main || event.kind === 'fault') && event.to === this.now),
+    );
     return mark ? [mark.y, mark.y + mark.high] : null;
   }
   markAt(x, y) {
@@ -223,21 +195,45 @@ export class LanesFigure extends Figure {
   tipOf(mark) {
     const {stories} = this.story;
     const [event] = mark.events;
-    const place = `${mark.lane.router ? 'router' : 'node'} ${mark.lane.node}, ${mark.lane.name}${stories.length > 1 ? ` (${stories[mark.s].letter}: ${stories[mark.s].strategy})` : ''}`;
+    const whose = stories.length > 1 ? ` (${stories[mark.s].letter}: ${stories[mark.s].strategy})` : '';
+    const place = `${mark.lane.router ? 'router' : 'node'} ${mark.lane.node}, ${mark.lane.name}${whose}`;
     if (mark.events.length > 1) {
       const last = mark.events[mark.events.length - 1];
-      return [el('strong', {}, `${mark.events.length} in a row: ${event.label} … ${last.label}`), el('p', {}, place), el('p', {}, 'Zoom in to see each.')];
+      return [
+        el('strong', {}, `${mark.events.length} in a row: ${event.label} … ${last.label}`),
+        el('p', {}, place),
+        el('p', {}, 'Zoom in to see each.'),
+      ];
     }
-    const when = event.from === event.to ? instantText(event.from) : `${instantText(event.from)} to ${instantText(event.to)}: ${timeText(us(event.to - event.from))}`;
-    return [el('strong', {}, event.label), el('p', {}, place), el('p', {}, when),
-      event.part !== undefined ? el('p', {}, `block ${event.part}${event.attempt > 0 ? `, sent for the ${event.attempt + 1}. time` : ''}${event.main ? '; it decides the time' : ''}`) : null,
-      el('p', {}, event.kind === 'slice' ? `Kind of work: ${event.text}.` : event.text), ...(event.cost ?? []).flatMap((cost) => this.words.costTip(cost))].filter(Boolean);
+    const when =
+      event.from === event.to
+        ? instantText(event.from)
+        : `${instantText(event.from)} to ${instantText(event.to)}: ${timeText(us(event.to - event.from))}`;
+    return [
+      el('strong', {}, event.label),
+      el('p', {}, place),
+      el('p', {}, when),
+      event.part !== undefined
+        ? el(
+            'p',
+            {},
+            `block ${event.part}${event.attempt > 0 ? `, sent for the ${event.attempt + 1}. time` : ''}${event.main ? '; it decides the time' : ''}`,
+          )
+        : null,
+      el('p', {}, event.kind === 'slice' ? `Kind of work: ${event.text}.` : event.text),
+      ...(event.cost ?? []).flatMap((cost) => this.words.costTip(cost)),
+    ].filter(Boolean);
   }
   /** The pointer: tells, jumps, and zooms where it is dragged. */
   follow() {
     let down = null;
-    const placeOf = (event) => { const box = this.frame.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-    this.frame.addEventListener('pointerdown', (event) => { if (event.button === 0) down = placeOf(event); });
+    const placeOf = (event) => {
+      const box = this.frame.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    this.frame.addEventListener('pointerdown', (event) => {
+      if (event.button === 0) down = placeOf(event);
+    });
     this.frame.addEventListener('pointermove', (event) => {
       const [x, y] = placeOf(event);
       if (down && event.pointerType === 'mouse' && Math.abs(x - down[0]) > DRAG) {
@@ -250,7 +246,11 @@ export class LanesFigure extends Figure {
       else hideTip();
       return undefined;
     });
-    this.frame.addEventListener('pointerleave', () => { hideTip(); down = null; this.drag.hidden = true; });
+    this.frame.addEventListener('pointerleave', () => {
+      hideTip();
+      down = null;
+      this.drag.hidden = true;
+    });
     this.frame.addEventListener('pointerup', (event) => {
       const [x, y] = placeOf(event);
       const from = down;
@@ -258,16 +258,23 @@ export class LanesFigure extends Figure {
       down = null;
       this.drag.hidden = true;
       if (!from || event.button !== 0) return;
-      if (dragged) { this.zoomTo({from: this.time(Math.min(x, from[0])), to: this.time(Math.max(x, from[0]))}); return; }
+      if (dragged) {
+        this.zoomTo({from: this.time(Math.min(x, from[0])), to: this.time(Math.max(x, from[0]))});
+        return;
+      }
       const mark = this.markAt(x, y);
       if (mark) this.chosen(mark.events[0].kind === 'step' ? mark.events[0].to : mark.events[0].from);
       else if (x >= this.left) this.chosen(this.time(x));
     });
     this.frame.addEventListener('dblclick', () => this.zoomTo(this.whole));
-    this.frame.addEventListener('wheel', (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.zoomBy(event.deltaY > 0 ? 1.25 : 0.8, this.time(placeOf(event)[0]));
-    }, {passive: false});
+    this.frame.addEventListener(
+      'wheel',
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoomBy(event.deltaY > 0 ? 1.25 : 0.8, this.time(placeOf(event)[0]));
+      },
+      {passive: false},
+    );
   }
 }

@@ -11,8 +11,20 @@ const QUIET = 600; // milliseconds of an instant without a sentence
 const SENTENCE = 1100; // of one with, and
 const LETTER = 28; // of each letter
 
-const KEYS = [['Space', 'play, pause'], ['→ ←', 'one step on, one back'], ['Shift → ←', 'ten steps'], ['Home End', 'the beginning, the end'],
-  ['F Shift F', 'the next page fault, the one before'], ['+ −', 'faster, slower'], ['Z X', 'zoom in around this instant, out'], ['W', 'the whole time'], ['L', 'large letters'], ['↑ ↓', 'in the map of pages: another page'], ['Esc', 'close what is explained'], ['?', 'this list']];
+const KEYS = [
+  ['Space', 'play, pause'],
+  ['→ ←', 'one step on, one back'],
+  ['Shift → ←', 'ten steps'],
+  ['Home End', 'the beginning, the end'],
+  ['F Shift F', 'the next page fault, the one before'],
+  ['+ −', 'faster, slower'],
+  ['Z X', 'zoom in around this instant, out'],
+  ['W', 'the whole time'],
+  ['L', 'large letters'],
+  ['↑ ↓', 'in the map of pages: another page'],
+  ['Esc', 'close what is explained'],
+  ['?', 'this list'],
+];
 
 export class Player {
   /** `page`: {document, words, go(number), zoom(factor or 0 for the whole), large()}. */
@@ -26,34 +38,91 @@ export class Player {
     this.faultButton = button('fault', ['◆ ', el('span', {class: 'long'}, 'next '), 'fault'], 'Next page fault (F)', () => this.fault(1));
     this.faultButton.disabled = !document.stops.some((stop) => stop.fault);
     this.speedText = el('output', {class: 'speed', 'aria-label': 'speed'}, '1×');
-    this.slider = el('input', {type: 'range', min: 0, max: last, step: 1, value: 0, 'aria-label': 'Instant', oninput: () => { this.pause(); page.go(Number(this.slider.value)); }});
+    this.slider = el('input', {
+      type: 'range',
+      min: 0,
+      max: last,
+      step: 1,
+      value: 0,
+      'aria-label': 'Instant',
+      oninput: () => {
+        this.pause();
+        page.go(Number(this.slider.value));
+      },
+    });
     const faults = document.stops.flatMap((stop, i) => (stop.fault ? [i] : []));
-    const ticks = faults.length > 60 ? [] : faults.map((i) => el('i', {style: `left:${last > 0 ? 100 * i / last : 0}%`}, '◆'));
+    const ticks = faults.length > 60 ? [] : faults.map((i) => el('i', {style: `left:${last > 0 ? (100 * i) / last : 0}%`}, '◆'));
     this.clock = el('output', {class: 'clock', 'aria-label': 'time since the post'});
     this.count = el('span', {class: 'count'});
     this.now = el('div', {class: 'now', id: 'now', 'aria-live': 'polite'});
-    this.help = el('dialog', {class: 'help', 'aria-label': 'Keys'}, el('h2', {}, 'Keys'),
-      el('dl', {}, KEYS.flatMap(([keys, meaning]) => [el('dt', {}, keys.split(' ').map((key) => el('kbd', {}, key))), el('dd', {}, meaning)])),
-      el('form', {method: 'dialog'}, el('button', {}, 'Close')));
+    this.help = el(
+      'dialog',
+      {class: 'help', 'aria-label': 'Keys'},
+      el('h2', {}, 'Keys'),
+      el(
+        'dl',
+        {},
+        KEYS.flatMap(([keys, meaning]) => [
+          el(
+            'dt',
+            {},
+            keys.split(' ').map((key) => el('kbd', {}, key)),
+          ),
+          el('dd', {}, meaning),
+        ]),
+      ),
+      el('form', {method: 'dialog'}, el('button', {}, 'Close')),
+    );
     this.large = button('large', 'A+', 'Large letters, for a projector (L)', () => page.large());
-    this.node = el('div', {class: 'player card', role: 'region', 'aria-label': 'Go through the story'},
-      el('div', {class: 'bar'},
-        button('first', '|◀', 'To the beginning (Home)', () => this.to(0)), button('back', '◀', 'One step back (←)', () => this.by(-1)), this.playButton,
-        button('on', '▶', 'One step on (→)', () => this.by(1)), button('last', '▶|', 'To the end (End)', () => this.to(last)), this.faultButton,
-        el('span', {class: 'speeds'}, button('slower', '−', 'Slower (−)', () => this.faster(-1)), this.speedText, button('faster', '+', 'Faster (+)', () => this.faster(1))),
-        this.clock, this.count, this.large, button('help', '?', 'Keys (?)', () => this.help.showModal())),
-      el('div', {class: 'slide'}, this.slider, el('span', {class: 'ticks', 'aria-hidden': 'true'}, ticks)), this.now, this.help);
+    this.node = el(
+      'div',
+      {class: 'player card', role: 'region', 'aria-label': 'Go through the story'},
+      el(
+        'div',
+        {class: 'bar'},
+        button('first', '|◀', 'To the beginning (Home)', () => this.to(0)),
+        button('back', '◀', 'One step back (←)', () => this.by(-1)),
+        this.playButton,
+        button('on', '▶', 'One step on (→)', () => this.by(1)),
+        button('last', '▶|', 'To the end (End)', () => this.to(last)),
+        this.faultButton,
+        el(
+          'span',
+          {class: 'speeds'},
+          button('slower', '−', 'Slower (−)', () => this.faster(-1)),
+          this.speedText,
+          button('faster', '+', 'Faster (+)', () => this.faster(1)),
+        ),
+        this.clock,
+        this.count,
+        this.large,
+        button('help', '?', 'Keys (?)', () => this.help.showModal()),
+      ),
+      el('div', {class: 'slide'}, this.slider, el('span', {class: 'ticks', 'aria-hidden': 'true'}, ticks)),
+      this.now,
+      this.help,
+    );
     // What sticks below it has to know how high it is.
-    new ResizeObserver(() => window.document.documentElement.style.setProperty('--player', `${this.node.offsetHeight}px`)).observe(this.node);
+    new ResizeObserver(() => window.document.documentElement.style.setProperty('--player', `${this.node.offsetHeight}px`)).observe(
+      this.node,
+    );
     window.addEventListener('keydown', (event) => this.key(event));
     this.pause();
   }
-  get last() { return this.page.document.stops.length - 1; }
-  to(number) { this.pause(); this.page.go(Math.max(0, Math.min(this.last, number))); }
-  by(steps) { this.to(this.number + steps); }
+  get last() {
+    return this.page.document.stops.length - 1;
+  }
+  to(number) {
+    this.pause();
+    this.page.go(Math.max(0, Math.min(this.last, number)));
+  }
+  by(steps) {
+    this.to(this.number + steps);
+  }
   fault(direction) {
     const {stops} = this.page.document;
-    const found = direction > 0 ? this.page.document.nextFault(this.number) : stops.slice(0, this.number).findLastIndex((stop) => stop.fault);
+    const found =
+      direction > 0 ? this.page.document.nextFault(this.number) : stops.slice(0, this.number).findLastIndex((stop) => stop.fault);
     if (found >= 0) this.to(found);
     else this.count.textContent = direction > 0 ? 'no fault after this' : 'no fault before this';
   }
@@ -62,7 +131,10 @@ export class Player {
     this.speedText.textContent = `${this.speed}×`;
   }
   toggle() {
-    if (this.timer !== null) { this.pause(); return; }
+    if (this.timer !== null) {
+      this.pause();
+      return;
+    }
     if (this.number === this.last) this.page.go(0);
     this.showPlaying(true);
     this.wait();
@@ -96,9 +168,24 @@ export class Player {
     if (event.key === ' ' && (tag === 'BUTTON' || tag === 'SUMMARY') && !event.target.closest('.lines')) return; // they are pressed by it
     if (tag === 'INPUT' && event.target.type === 'radio' && event.key.startsWith('Arrow')) return;
     const steps = event.shiftKey ? 10 : 1;
-    const actions = {' ': () => this.toggle(), ArrowRight: () => this.by(steps), ArrowLeft: () => this.by(-steps), Home: () => this.to(0), End: () => this.to(this.last),
-      f: () => this.fault(1), F: () => this.fault(event.shiftKey ? -1 : 1), '+': () => this.faster(1), '=': () => this.faster(1), '-': () => this.faster(-1), '−': () => this.faster(-1),
-      z: () => this.page.zoom(0.4), x: () => this.page.zoom(2.5), w: () => this.page.zoom(0), l: () => this.page.large(), '?': () => this.help.showModal()};
+    const actions = {
+      ' ': () => this.toggle(),
+      ArrowRight: () => this.by(steps),
+      ArrowLeft: () => this.by(-steps),
+      Home: () => this.to(0),
+      End: () => this.to(this.last),
+      f: () => this.fault(1),
+      F: () => this.fault(event.shiftKey ? -1 : 1),
+      '+': () => this.faster(1),
+      '=': () => this.faster(1),
+      '-': () => this.faster(-1),
+      '−': () => this.faster(-1),
+      z: () => this.page.zoom(0.4),
+      x: () => this.page.zoom(2.5),
+      w: () => this.page.zoom(0),
+      l: () => this.page.large(),
+      '?': () => this.help.showModal(),
+    };
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();
@@ -115,19 +202,40 @@ export class Player {
     this.slider.value = String(number);
     const told = moments.map((moment) => moment.told);
     this.slider.setAttribute('aria-valuetext', `${text}: ${stop.story ? stop.story.told[stop.told].text : 'no sentence'}`);
-    this.now.replaceChildren(...told.map((one, s) => {
-      const story = document.stories[s];
-      const letter = document.stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null;
-      const fresh = stop.story === story;
-      // Of an instant without a sentence, what has changed is what there is to say.
-      const [change] = stop.story ? [] : moments[s].changed;
-      const more = moments[s].changed.length - 1;
-      const news = change ? el('p', {class: 'what news'}, `◆ ${changeText(story, change)}${more > 0 ? `, and ${more} more` : ''}`) : null;
-      if (!one) return el('div', {class: 'idle'}, news, el('p', {}, letter, stop.at < story.begin ? 'It has not begun.' : 'Nothing is told yet.'));
-      const over = story.end <= stop.at && !fresh ? ` It was over at ${instantText(story.end)}: ${story.outcome}.` : '';
-      return el('div', {class: `saying${one.fault ? ' fault' : ''}${fresh ? '' : ' idle'}`}, news, el('p', {class: 'meta'}, letter, one.fault ? el('b', {class: 'mark'}, '◆ page fault') : null,
-        el('b', {}, whoText(one)), one.took > 0 ? ` · took ${timeText(us(one.took))}${one.label ? `: ${one.label}` : ''}` : '', fresh ? '' : ` · told at ${instantText(one.at)}`),
-      el('p', {class: 'what'}, words.sentence(one.text), over), words.costs(one.cost));
-    }));
+    this.now.replaceChildren(
+      ...told.map((one, s) => {
+        const story = document.stories[s];
+        const letter = document.stories.length > 1 ? el('b', {class: 'letter'}, story.letter) : null;
+        const fresh = stop.story === story;
+        // Of an instant without a sentence, what has changed is what there is to say.
+        const [change] = stop.story ? [] : moments[s].changed;
+        const more = moments[s].changed.length - 1;
+        const news = change ? el('p', {class: 'what news'}, `◆ ${changeText(story, change)}${more > 0 ? `, and ${more} more` : ''}`) : null;
+        if (!one)
+          return el(
+            'div',
+            {class: 'idle'},
+            news,
+            el('p', {}, letter, stop.at < story.begin ? 'It has not begun.' : 'Nothing is told yet.'),
+          );
+        const over = story.end <= stop.at && !fresh ? ` It was over at ${instantText(story.end)}: ${story.outcome}.` : '';
+        return el(
+          'div',
+          {class: `saying${one.fault && fresh ? ' fault' : ''}${fresh ? '' : ' idle'}`},
+          news,
+          el(
+            'p',
+            {class: 'meta'},
+            letter,
+            one.fault && fresh ? el('b', {class: 'mark'}, '◆ page fault') : null,
+            el('b', {}, whoText(one)),
+            one.took > 0 ? ` · took ${timeText(us(one.took))}${one.label ? `: ${one.label}` : ''}` : '',
+            fresh ? '' : ` · told at ${instantText(one.at)}`,
+          ),
+          el('p', {class: 'what'}, words.sentence(one.text), over),
+          words.costs(one.cost),
+        );
+      }),
+    );
   }
 }

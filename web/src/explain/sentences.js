@@ -17,10 +17,19 @@ export class Sentences {
       if (!stop.story) return;
       const told = stop.story.told[stop.told];
       const costs = told.cost.map((cost) => words.costText(cost)).join(', ');
-      const line = el('li', {class: `${told.fault ? 'fault' : ''}`}, el('button', {type: 'button', tabindex: -1, 'data-stop': number},
-        el('span', {class: 'when'}, instantText(told.at)), el('span', {class: 'who'}, two ? el('b', {class: 'letter'}, stop.story.letter) : null, whoText(told)),
-        told.took > 0 ? el('span', {class: 'took'}, `took ${timeText(us(told.took))}`) : null,
-        el('span', {class: 'what'}, told.fault ? '◆ ' : '', told.text), costs ? el('span', {class: 'of'}, costs) : null));
+      const line = el(
+        'li',
+        {class: `${told.fault ? 'fault' : ''}`},
+        el(
+          'button',
+          {type: 'button', tabindex: -1, 'data-stop': number},
+          el('span', {class: 'when'}, instantText(told.at)),
+          el('span', {class: 'who'}, two ? el('b', {class: 'letter'}, stop.story.letter) : null, whoText(told)),
+          told.took > 0 ? el('span', {class: 'took'}, `took ${timeText(us(told.took))}`) : null,
+          el('span', {class: 'what'}, told.fault ? '◆ ' : '', told.text),
+          costs ? el('span', {class: 'of'}, costs) : null,
+        ),
+      );
       this.lines.set(number, line);
       this.list.append(line);
     });
@@ -37,7 +46,10 @@ export class Sentences {
     for (let step = 1 << 20; step > 0; step >>= 1) if (low + step < this.numbers.length && this.numbers[low + step] <= number) low += step;
     const line = low < 0 ? null : this.lines.get(this.numbers[low]);
     if (line === this.current) return;
-    for (const [node, on] of [[this.current, false], [line, true]]) {
+    for (const [node, on] of [
+      [this.current, false],
+      [line, true],
+    ]) {
       if (!node) continue;
       node.classList.toggle('current', on);
       node.firstChild.tabIndex = on ? 0 : -1;
@@ -45,11 +57,17 @@ export class Sentences {
       else node.removeAttribute('aria-current');
     }
     this.current = line;
-    if (!line) { this.list.scrollTop = 0; return; }
+    if (!line) {
+      this.list.scrollTop = 0;
+      return;
+    }
     // Of the list alone: the page stays where it is. Lines that have not been in sight have no height of their own before.
     const list = this.list;
     const scroll = (behavior) => list.scrollTo({top: line.offsetTop - (list.clientHeight - line.offsetHeight) / 3, behavior});
     scroll(smooth ? 'smooth' : 'instant');
-    if (!smooth) requestAnimationFrame(() => { if (this.current === line) scroll('instant'); });
+    if (!smooth)
+      requestAnimationFrame(() => {
+        if (this.current === line) scroll('instant');
+      });
   }
 }

@@ -45,12 +45,16 @@ export class Story {
       if (found) places.push({at: told.at, end: found[3], page: Number(found[2]), address: BigInt(found[1])});
     });
     places.sort((a, b) => a.at - b.at);
-    this.places = Object.fromEntries(this.buffers.map(({end}) => {
-      const list = places.filter((place) => place.end === end);
-      return [end, {list, times: list.map((place) => place.at)}];
-    }));
+    this.places = Object.fromEntries(
+      this.buffers.map(({end}) => {
+        const list = places.filter((place) => place.end === end);
+        return [end, {list, times: list.map((place) => place.at)}];
+      }),
+    );
   }
-  changesUpTo(at) { return countUpTo(this.changeTimes, at); }
+  changesUpTo(at) {
+    return countUpTo(this.changeTimes, at);
+  }
   /** The value of a key after the first `count` changes. */
   value(key, count) {
     const places = this.history.get(key);
@@ -64,8 +68,9 @@ export class Story {
   }
   /** Events under way at an instant, or of that instant. */
   atWork(at) {
-    return this.events.filter(({from, to, kind}) => (from === to ? from === at
-      : kind === 'step' ? from < at && at <= to : from <= at && (at < to || to === this.end && at === to)));
+    return this.events.filter(({from, to, kind}) =>
+      from === to ? from === at : kind === 'step' ? from < at && at <= to : from <= at && (at < to || (to === this.end && at === to)),
+    );
   }
 }
 
@@ -73,7 +78,8 @@ export class Story {
 export class Document {
   constructor(text) {
     const json = JSON.parse(text);
-    if (json.format !== 'faultline-explain-1') throw new Error(`the page's data have format ${json.format}, and its program reads faultline-explain-1`);
+    if (json.format !== 'faultline-explain-1')
+      throw new Error(`the page's data have format ${json.format}, and its program reads faultline-explain-1`);
     Object.assign(this, json);
     this.terms = json.terms ?? {};
     this.parameters = json.parameters ?? {};
@@ -82,9 +88,13 @@ export class Document {
     this.end = Math.max(...this.stories.map((story) => story.end));
     this.stops = this.makeStops();
     this.times = this.stops.map((stop) => stop.at);
-    this.seen = this.stories.map((story) => { // of each stop the sentence that was told last
+    this.seen = this.stories.map((story) => {
+      // of each stop the sentence that was told last
       let last = -1;
-      return this.stops.map((stop) => { if (stop.story === story) last = stop.told; return last; });
+      return this.stops.map((stop) => {
+        if (stop.story === story) last = stop.told;
+        return last;
+      });
     });
   }
   // One for each sentence, and for each time at which something changed that no sentence is of.
@@ -107,14 +117,20 @@ export class Document {
     if (last < 0) return 0;
     return this.times[last] === at ? Math.min(last, last - this.stops[last].nth + nth) : last;
   }
-  nextFault(number) { return this.stops.findIndex((stop, i) => i > number && stop.fault); }
+  nextFault(number) {
+    return this.stops.findIndex((stop, i) => i > number && stop.fault);
+  }
   /** All that is shown of a story at a stop. */
   moment(story, number) {
     const stop = this.stops[number];
     const count = story.changesUpTo(stop.at);
-    return {at: stop.at, count, told: story.told[this.seen[this.stories.indexOf(story)][number]],
+    return {
+      at: stop.at,
+      count,
+      told: story.told[this.seen[this.stories.indexOf(story)][number]],
       changed: story.changes.slice(story.changesUpTo(stop.before), count),
-      values: () => Object.fromEntries(story.keys.map(({key}) => [key, story.value(key, count)]))};
+      values: () => Object.fromEntries(story.keys.map(({key}) => [key, story.value(key, count)])),
+    };
   }
 }
 

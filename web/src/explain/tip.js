@@ -46,8 +46,18 @@ function show(event) {
 export function startTips() {
   document.body.append(box);
   for (const type of ['pointerover', 'focusin', 'pointerdown']) document.addEventListener(type, show);
-  document.addEventListener('pointerout', (event) => { if (anchor && event.target.closest?.('[data-tip]') === anchor && document.activeElement !== anchor) hideTip(); });
+  document.addEventListener('pointerout', (event) => {
+    if (anchor && event.target.closest?.('[data-tip]') === anchor && document.activeElement !== anchor) hideTip();
+  });
   document.addEventListener('focusout', hideTip);
-  document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
-  window.addEventListener('scroll', () => { if (!box.hidden) hideTip(); }, {capture: true, passive: true});
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') hideTip();
+  });
+  window.addEventListener(
+    'scroll',
+    () => {
+      if (!box.hidden) hideTip();
+    },
+    {capture: true, passive: true},
+  );
 }

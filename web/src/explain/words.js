@@ -56,18 +56,50 @@ export class Words {
     const of = (name) => this.parameters[name];
     if (!group) {
       const [name] = known;
-      return [el('strong', {}, `${this.costText(cost)}`), el('p', {}, of(name).description), of(name).source ? el('p', {class: 'source'}, `Source: ${of(name).source}`) : null].filter(Boolean);
+      return [
+        el('strong', {}, `${this.costText(cost)}`),
+        el('p', {}, of(name).description),
+        of(name).source ? el('p', {class: 'source'}, `Source: ${of(name).source}`) : null,
+      ].filter(Boolean);
     }
     const sorted = [...known].sort((a, b) => isTime(of(b).value) - isTime(of(a).value));
-    const rows = sorted.slice(0, MOST_OF_GROUP).map((name) => el('p', {class: 'parameter'}, `${name} = ${shown(of(name).value)}`, of(name).source ? el('span', {class: 'source'}, ` ${of(name).source}`) : null));
-    return [el('strong', {}, `${cost}: ${known.length} parameter${known.length === 1 ? '' : 's'}`), ...rows,
-      known.length > rows.length ? el('p', {}, `and ${known.length - rows.length} more.`) : null].filter(Boolean);
+    const rows = sorted
+      .slice(0, MOST_OF_GROUP)
+      .map((name) =>
+        el(
+          'p',
+          {class: 'parameter'},
+          `${name} = ${shown(of(name).value)}`,
+          of(name).source ? el('span', {class: 'source'}, ` ${of(name).source}`) : null,
+        ),
+      );
+    return [
+      el('strong', {}, `${cost}: ${known.length} parameter${known.length === 1 ? '' : 's'}`),
+      ...rows,
+      known.length > rows.length ? el('p', {}, `and ${known.length - rows.length} more; a click shows them all.`) : null,
+    ].filter(Boolean);
   }
   /** Costs that can be focused, as a list. */
   costs(list = []) {
     if (list.length === 0) return null;
-    return el('ul', {class: 'costs', 'aria-label': 'What the time is made of'}, list.map((cost) => el('li', {},
-      withTip(el('button', {type: 'button', class: 'cost', onclick: () => this.showParameter(this.parametersOf(cost).known[0])}, this.costText(cost)), () => this.costTip(cost)))));
+    return el(
+      'ul',
+      {class: 'costs', 'aria-label': 'What the time is made of'},
+      list.map((cost) =>
+        el(
+          'li',
+          {},
+          withTip(
+            el(
+              'button',
+              {type: 'button', class: 'cost', onclick: () => this.showParameter(this.parametersOf(cost).known[0])},
+              this.costText(cost),
+            ),
+            () => this.costTip(cost),
+          ),
+        ),
+      ),
+    );
   }
   /** Where all parameters are, unfolded. */
   showParameter(name) {
