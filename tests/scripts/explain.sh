@@ -13,12 +13,12 @@ fi
 node "$FAULTLINE_SOURCE/web/test/story.mjs"
 
 # One file, the same bytes each time.
-run 0 "$program" explain fault-breakdown --strategy fault/touch-ahead --html fault.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/touch-ahead --html fault.html
 expect "fault.html"
-run 0 "$program" explain fault-breakdown --strategy fault/touch-ahead --html again.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/touch-ahead --html again.html
 cmp fault.html again.html
-run 0 "$program" explain fault-breakdown --compare pin-per-transfer fault/touch-ahead --html two.html
-run 0 "$program" explain fault-breakdown --strategy fault/fixup-stall-256 --html stall.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --compare pin-per-transfer fault/touch-ahead --html two.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/fixup-stall-256 --html stall.html
 
 CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
 if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
