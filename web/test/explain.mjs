@@ -314,6 +314,13 @@ Object.assign(tests, {
       );
       assert.deepEqual(small, []);
       await of.screenshot({path: join(folder, `${basename(file)}.phone.png`)});
+      const box = await of.locator('.lanes-box').boundingBox();
+      const active = await of.locator('.outlines div').evaluateAll((list) => list.map((node) => node.getBoundingClientRect().toJSON()));
+      const bar = active.find(({y, height}) => y > box.y + 40 && y + height < Math.min(740, box.y + box.height));
+      if (bar) {
+        await of.touchscreen.tap(bar.x + bar.width / 2, bar.y + bar.height / 2);
+        assert.match(await text(of, '#tip'), /node \d/);
+      }
       await of.setViewportSize({width: 1280, height: 720});
       await of.keyboard.press('l');
       await settle(of);

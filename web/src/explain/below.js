@@ -154,7 +154,7 @@ export function facts(document) {
     el(
       'p',
       {},
-      `Transfer ${story.number} of ${story.planned} of experiment ${document.experiment} (${document.question}); ` +
+      `Transfer ${story.number} of ${story.planned} of experiment ${document.experiment}${document.question ? ` (${document.question})` : ''}; ` +
         `${document.point}; seed ${document.seed}. Times are since the post.`,
     ),
     lines.map((line) => el('p', {}, line)),

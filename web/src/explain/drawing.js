@@ -48,8 +48,8 @@ export class Drawing {
   }
   /** Blue at the source, orange at the destination, as in the report; dark enough for white letters. */
   colourOf(lane) {
-    const end = this.stories[0].buffers.find((buffer) => buffer.node === lane.node)?.end;
-    const colour = this.c.series[end === 'source' ? 2 : end === 'destination' ? 1 : 7];
+    const [end] = this.stories[0].endsAt(lane.node);
+    const colour = this.c.series[{source: 2, sender: 2, destination: 1, receiver: 1}[end] ?? 7];
     return this.c.name === 'light' ? lerp(0.15, [colour, '#000000']) : colour;
   }
   stripesOf(colour) {

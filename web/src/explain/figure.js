@@ -119,7 +119,7 @@ export class LanesFigure extends Figure {
     for (const lane of this.lanes) {
       if (lane.node !== node) {
         node = lane.node;
-        const ends = stories[0].buffers.filter((buffer) => buffer.node === node).map((buffer) => buffer.end);
+        const ends = stories[0].endsAt(node);
         const head = `${lane.router ? 'router' : 'node'} ${node}${ends.length > 0 ? `: the ${ends.join(' and the ')}` : ''}`;
         this.rows.push({y, height: Math.round(font * 1.7), head});
         y += Math.round(font * 1.7);
@@ -246,11 +246,13 @@ export class LanesFigure extends Figure {
       else hideTip();
       return undefined;
     });
-    this.frame.addEventListener('pointerleave', () => {
-      hideTip();
+    const leave = (event) => {
+      if (event.pointerType === 'mouse') hideTip(); // a finger has left when it is lifted
       down = null;
       this.drag.hidden = true;
-    });
+    };
+    this.frame.addEventListener('pointerleave', leave);
+    this.frame.addEventListener('pointercancel', leave);
     this.frame.addEventListener('pointerup', (event) => {
       const [x, y] = placeOf(event);
       const from = down;
@@ -265,6 +267,7 @@ export class LanesFigure extends Figure {
       const mark = this.markAt(x, y);
       if (mark) this.chosen(mark.events[0].kind === 'step' ? mark.events[0].to : mark.events[0].from);
       else if (x >= this.left) this.chosen(this.time(x));
+      if (mark && event.pointerType !== 'mouse') showTip(this.tipOf(mark), {left: event.clientX, top: event.clientY - 8, bottom: event.clientY + 16});
     });
     this.frame.addEventListener('dblclick', () => this.zoomTo(this.whole));
     this.frame.addEventListener(

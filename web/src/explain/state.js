@@ -72,8 +72,7 @@ export class StateCard {
         document.stories.length > 1 ? ' ≠ differs between the stories.' : '',
       ),
     );
-    if (document.stories.every((story) => story.keys.length === 0))
-      this.ends.append(el('p', {class: 'hint'}, 'A message has no buffers that are watched.'));
+    this.node.hidden = document.stories.every((story) => story.keys.length === 0); // a message has no buffers
   }
   /** `moments`: of each story the one that is to be shown. */
   show(moments) {
@@ -94,7 +93,6 @@ export class StateCard {
             changes.length > MOST_TOLD ? el('li', {}, `and ${changes.length - MOST_TOLD} more`) : null,
           ),
     );
-    if (stories.every((story) => story.keys.length === 0)) return;
     const others = stories.map((story, s) => ({story, count: moments[s].count}));
     this.ends.replaceChildren(
       ...stories.flatMap((story, s) =>

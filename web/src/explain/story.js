@@ -52,6 +52,11 @@ export class Story {
       }),
     );
   }
+  /** What a node is: an end's, or both ends'. */
+  endsAt(node) {
+    if (this.buffers.length > 0) return this.buffers.filter((buffer) => buffer.node === node).map((buffer) => buffer.end);
+    return [...(node === this.initiator ? ['sender'] : []), ...(node === this.target ? ['receiver'] : [])];
+  }
   changesUpTo(at) {
     return countUpTo(this.changeTimes, at);
   }
