@@ -101,6 +101,7 @@ if(TARGET faultline)
   add_test(NAME "scripts: quiz, a thousand seeds" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/quiz.sh")
   set_tests_properties("scripts: quiz, a thousand seeds" PROPERTIES LABELS nightly TIMEOUT 14400
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_QUIZ_SEEDS=100")
+  faultline_script_test(explain scripts)
   faultline_script_test(quickstart nightly)
   faultline_script_test(reproduce nightly)
   faultline_script_test(compilers nightly)

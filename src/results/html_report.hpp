@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page that `faultline report` writes: the bundle of web/, built into the program, around a run's data.
+// The pages that `faultline report` and `faultline explain --html` write: bundles of web/, built into the program,
+// around data.
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ struct PageParts {
   std::string_view body;
   std::string_view tail;
 };
-extern const PageParts kPage;  // made by the build from web/
-extern const PageParts kExplainPage;
+extern const PageParts kPage;         // of a run; made by the build from web/
+extern const PageParts kExplainPage;  // of a story, or of two; likewise
 
 // One file that needs no other. `data`: JSON.
 std::string html_page(const PageParts& page, const std::string& title, const std::string& data);

@@ -7,7 +7,8 @@ import {chooseTheme, themeChoice} from './theme.js';
 const whole = (n) => n.toLocaleString('en');
 const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? '' : 's'}`;
 
-function themeSwitch(view) {
+/** Light, dark, or as the system is. */
+export function themeSwitch(view) {
   const choices = [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']];
   const node = el('fieldset', {class: 'theme', id: 'theme'}, el('legend', {}, 'Colours'),
     choices.map(([name, text]) => el('label', {},

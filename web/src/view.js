@@ -11,7 +11,9 @@ function pairsOf(fragment) {
 }
 
 export class View {
-  constructor() {
+  /** `history`: how entries are made; `pause`: milliseconds from a choice to its entry, in which further ones join it. */
+  constructor({history = 'pushState', pause = 0} = {}) {
+    Object.assign(this, {history, pause});
     this.parts = []; // {name, read() gives [[key, value]...], write(pairs)}
     this.written = this.fragment();
     this.ready = false;
@@ -33,13 +35,14 @@ export class View {
     if (section) this.section = section;
     if (!this.ready || this.waiting || this.restoring) return;
     this.waiting = true;
-    queueMicrotask(() => {
+    const soon = this.pause > 0 ? (action) => setTimeout(action, this.pause) : queueMicrotask;
+    soon(() => {
       this.waiting = false;
       const text = this.text();
       if (text === this.written || text.length > LONGEST) return;
       this.written = text;
       try {
-        window.history.pushState(null, '', text ? `#${text}` : window.location.href.replace(/#.*/, ''));
+        window.history[this.history](null, '', text ? `#${text}` : window.location.href.replace(/#.*/, ''));
       } catch { /* an address that may not be changed: the page works all the same */ }
     });
   }

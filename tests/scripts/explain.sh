@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The page of `faultline explain --html`, used in headless Chromium as a reader would: steps both ways, jumps, keys, what is
+# hovered over, paper, a telephone. Of the program's stories, and of made-up ones. Skipped where there is no Chromium or the
+# program has no reports. FAULTLINE_KEEP=FOLDER keeps screenshots and pages there.
+source "$(dirname "$0")/program.sh"
+if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
+  run 2 "$program" explain fault-breakdown --html story.html
+  expect "built without reports" "-DFAULTLINE_REPORTS=ON" "nodejs"
+  echo "built without reports"
+  exit 77
+fi
+node "$FAULTLINE_SOURCE/web/test/story.mjs"
+
+# One file, the same bytes each time.
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/touch-ahead --html fault.html
+expect "fault.html"
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/touch-ahead --html again.html
+cmp fault.html again.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --compare pin-per-transfer fault/touch-ahead --html two.html
+run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/fixup-stall-256 --html stall.html
+
+CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
+  echo "no Chromium here (Debian package chromium): the page itself is not tested"
+  exit 77
+fi
+export CHROMIUM
+kept="${FAULTLINE_KEEP:-$scratch/kept}"
+mkdir -p "$kept"
+node "$FAULTLINE_SOURCE/web/test/explain.mjs" "$kept" fault.html two.html stall.html
