@@ -172,8 +172,8 @@ Answer walks(const Scene& scene, Draws& draws) {
 }
 
 Answer brought(const Scene& scene, Draws& draws) {
-  // What it takes to have a zero page there is counted, too; so are pages that fixup_user_fault finds present, and those
-  // that touch-ahead brings behind the buffers.
+  // What it takes to have a zero page there is counted, too; so are pages that fixup_user_fault finds present, and
+  // those that touch-ahead brings behind the buffers.
   const Told& asked = scene.told;
   if (asked.value("workload.cold_destination_kind") == "zero-page") return {};
   const bool ahead = std::stoul(asked.value("strategy.touch_ahead_pages")) > kMostAhead;

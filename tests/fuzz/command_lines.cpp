@@ -21,8 +21,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Words kCommands{"run",  "worker", "sensitivity", "status", "query",    "diff",
-                      "list", "report", "config",      "help",   "validate", "plot"};
+const Words kCommands{"run",    "worker", "sensitivity", "status",   "query", "diff",    "list",
+                      "report", "config", "help",        "validate", "plot",  "explain", "quiz"};
 
 // Which words there are: files, figures and values that some options take; and what the help of each command shows of
 // options.
@@ -50,6 +50,7 @@ Vocabulary known_words() {
               "-1",
               "7",
               "99999999999999999999",
+              "first-fault",
               "table",
               "json",
               "csv",

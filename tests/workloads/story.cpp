@@ -110,7 +110,7 @@ TEST_CASE("a story takes as long as the transfer, by cause and in all, under eve
   }
 }
 
-TEST_CASE("a story of a read and of an open loop counts from the arrival on") {
+TEST_CASE("the story of a read has the target's buffer for its source") {
   const Settings read = preset("fault/touch-ahead") + cold("both", "8 KiB") + Settings{{"workload.kind", "read"}};
   const Json story = told(read);
   CHECK(story["operation"] == "read");
@@ -148,6 +148,29 @@ TEST_CASE("a transfer that does not end is told as far as it came") {
   CHECK(story["why"] != "");
   CHECK(faults(story) == 1);
   CHECK(sum_of_totals(story) == length(story));
+}
+
+TEST_CASE("a transfer that fails is told up to its error") {
+  const Json story = told(preset("fault/touch-a-page") + cold("destination", "64 KiB") +
+                          Settings{{"exanest.refault_limit", 1}, {"workload.checks", "count"}});
+  CHECK(story["outcome"] == "failed");
+  CHECK(faults(story) > 0);
+  CHECK(sum_of_totals(story) == length(story));
+  check_changes(story);
+  check_sentences(story);
+}
+
+TEST_CASE("a story of an open loop begins with the arrival: its program may have waited for a buffer") {
+  const Settings loop =
+      preset("fault/touch-ahead") + cold("destination", "64 KiB") +
+      Settings{{"workload.arrivals", "periodic"}, {"workload.interval", "50 us"}, {"workload.iterations", 2}};
+  const Json first = told(loop);
+  const Json second = told(loop, first["number"].get<std::uint64_t>() + 1);
+  const Point point = run_well(loop);
+  CHECK(second["totals"][0]["cause"] == "wait for a buffer, since the transfer's arrival");
+  CHECK(second["totals"][0]["ps"] == std::llround(2 * point["queueing_mean"] * 1e6));
+  CHECK(length(first) + length(second) == std::llround(2 * point["latency_mean"] * 1e6));
+  CHECK(sum_of_totals(second) == length(second));
 }
 
 TEST_CASE("of a long buffer the first pages are watched, and the story says so") {
