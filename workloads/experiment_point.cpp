@@ -277,6 +277,8 @@ PointResult tell_with(const Configuration& configuration, sim::Seed seed, const 
     } catch (const sim::RunFailure& failure) {
       why = failure.what();
     }
+    if (why.empty() && recorder.outcome() == StoryRecorder::Outcome::failed)
+      why = "the NIC has given up, and completed it with an error";
     result.story = story_json(recorder, cluster, experiment.planned(), why);
   } catch (const sim::RunFailure& failure) {
     result.error = failure.what();

@@ -154,6 +154,7 @@ TEST_CASE("a transfer that fails is told up to its error") {
   const Json story = told(preset("fault/touch-a-page") + cold("destination", "64 KiB") +
                           Settings{{"exanest.refault_limit", 1}, {"workload.checks", "count"}});
   CHECK(story["outcome"] == "failed");
+  CHECK(story["why"] == "the NIC has given up, and completed it with an error");
   CHECK(faults(story) > 0);
   CHECK(sum_of_totals(story) == length(story));
   check_changes(story);

@@ -236,9 +236,9 @@ void Telling::tell_pages(std::vector<Told>& told) const {
         {.at = last,
          .node = buffer->node,
          .who = "page table",
-         .text = fmt::format("Page{} {} of the {}: {} {} -> {}{}.", pages.size() == 1 ? "" : "s", ranges_text(pages),
-                             source ? "source" : "destination", name == "entry" ? "" : name, from, to,
-                             by.empty() ? "" : fmt::format(" (by {})", by))});
+         .text = fmt::format("Page{} {} of the {}: {}{} -> {}{}.", pages.size() == 1 ? "" : "s", ranges_text(pages),
+                             source ? "source" : "destination", name == "entry" ? "" : fmt::format("{} ", name), from,
+                             to, by.empty() ? "" : fmt::format(" (by {})", by))});
   }
 }
 

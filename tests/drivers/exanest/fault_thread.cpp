@@ -153,10 +153,11 @@ TEST_CASE("a stalled access goes on when its page is present") {
   b.handle({stalled(buffer, bank)});
   CHECK(b.registers.taken() == Accesses{resumed(b, b.parsed() + b.cold_page(), bank, smmu::reg::resume::kRetry)});
   CHECK(b.pages(buffer, 1) == "d");
-  REQUIRE(b.steps.size() == 3);
-  CHECK(b.steps[0].step == exanest::step::kResolveBegin);
-  CHECK(b.steps[1].step == exanest::step::kResolveEnd);
-  CHECK(b.steps[2].step == exanest::step::kStallResumed);
+  REQUIRE(b.steps.size() == 4);
+  CHECK(b.steps[0].step == exanest::step::kLibraryWoken);
+  CHECK(b.steps[1].step == exanest::step::kResolveBegin);
+  CHECK(b.steps[2].step == exanest::step::kResolveEnd);
+  CHECK(b.steps[3].step == exanest::step::kStallResumed);
   for (const auto& step : b.steps) CHECK(step.key == PartKey{});  // the block is not known
 }
 
