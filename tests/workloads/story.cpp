@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "models/platform/lives.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/story/telling.hpp"
 
@@ -194,6 +195,15 @@ TEST_CASE("page states follow a fault: no entry, then a frame, then a TLB entry 
   CHECK(last.at(page + "micro-TLB")["at"] > last.at(page + "frame")["at"]);
   CHECK(last.at("destination/FSR")["to"] == "0x0");  // cleared
   CHECK(says(story, "page 0 of the destination"));
+}
+
+TEST_CASE("every step of every NIC has a sentence, but for faults, which are told otherwise") {
+  for (const sim::TransferLife& life : platform::kLives) {
+    for (const sim::Step& step : life.steps) {
+      INFO(step->name);
+      if (step->mark != sim::Mark::told_as_fault) CHECK(step->told.ends_with("."));
+    }
+  }
 }
 
 TEST_CASE("numbers of pages are told as ranges") {
