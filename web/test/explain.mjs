@@ -64,6 +64,13 @@ for (const file of [...Object.values(fixtures), ...given]) {
     assert.deepEqual(wrong, []);
     assert.equal(many, Math.min(all, most + 1));
     if (all > most + 1) assert.ok(await fromEnd(of));
+    await of.keyboard.press('End'); // the sentence that is told is in sight in the list
+    for (let i = 0; i < 6; ++i) await of.keyboard.press('ArrowLeft');
+    await of.waitForFunction(() => {
+      const [box, line] = ['.lines', '.lines .current'].map((one) => document.querySelector(one)?.getBoundingClientRect());
+      return !line || (line.top >= box.top - 1 && line.bottom <= box.bottom + 1);
+    });
+    await of.keyboard.press('Home');
     assert.deepEqual(await jump(of), []);
     await close(of);
   };

@@ -267,7 +267,8 @@ export class LanesFigure extends Figure {
       const mark = this.markAt(x, y);
       if (mark) this.chosen(mark.events[0].kind === 'step' ? mark.events[0].to : mark.events[0].from);
       else if (x >= this.left) this.chosen(this.time(x));
-      if (mark && event.pointerType !== 'mouse') showTip(this.tipOf(mark), {left: event.clientX, top: event.clientY - 8, bottom: event.clientY + 16});
+      if (mark && event.pointerType !== 'mouse')
+        showTip(this.tipOf(mark), {left: event.clientX, top: event.clientY - 8, bottom: event.clientY + 16});
     });
     this.frame.addEventListener('dblclick', () => this.zoomTo(this.whole));
     this.frame.addEventListener(

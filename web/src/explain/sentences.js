@@ -37,6 +37,7 @@ export class Sentences {
       const button = event.target.closest('button');
       if (button) go(Number(button.dataset.stop));
     });
+    new ResizeObserver(() => this.reveal(this.current, 'instant')).observe(this.list); // large letters, a higher bar above
     this.numbers = [...this.lines.keys()];
     this.node = el('section', {class: 'card', id: 'sentences'}, el('h2', {}, 'The story'), this.list);
   }
@@ -61,13 +62,15 @@ export class Sentences {
       this.list.scrollTop = 0;
       return;
     }
-    // Of the list alone: the page stays where it is. Lines that have not been in sight have no height of their own before.
-    const list = this.list;
-    const scroll = (behavior) => list.scrollTo({top: line.offsetTop - (list.clientHeight - line.offsetHeight) / 3, behavior});
-    scroll(smooth ? 'smooth' : 'instant');
-    if (!smooth)
-      requestAnimationFrame(() => {
-        if (this.current === line) scroll('instant');
-      });
+    this.reveal(line, smooth ? 'smooth' : 'instant');
+  }
+  /** Scrolls the list alone: the page stays where it is. Lines that have not been in sight get their height only then. */
+  reveal(line, behavior, tries = 5) {
+    if (!line || line !== this.current || tries === 0) return;
+    const {list} = this;
+    const top = line.offsetTop - (list.clientHeight - line.offsetHeight) / 3;
+    list.scrollTo({top, behavior});
+    if (behavior === 'instant') requestAnimationFrame(() => this.reveal(line, behavior, tries - 1));
+    else list.addEventListener('scrollend', () => this.reveal(line, 'instant'), {once: true});
   }
 }
