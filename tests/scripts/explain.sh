@@ -20,12 +20,5 @@ cmp fault.html again.html
 run 0 "$program" explain fault-breakdown --set workload.cold=destination --compare pin-per-transfer fault/touch-ahead --html two.html
 run 0 "$program" explain fault-breakdown --set workload.cold=destination --strategy fault/fixup-stall-256 --html stall.html
 
-CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
-if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
-  echo "no Chromium here (Debian package chromium): the page itself is not tested"
-  exit 77
-fi
-export CHROMIUM
-kept="${FAULTLINE_KEEP:-$scratch/kept}"
-mkdir -p "$kept"
+need_chromium
 node "$FAULTLINE_SOURCE/web/test/explain.mjs" "$kept" fault.html two.html stall.html

@@ -34,3 +34,15 @@ same_runs() {
   same_files "$1" "$2" results.json results.csv manifest.json effective.toml
   [[ -z $(find "$2" -name '*.part') ]] || { echo "$2 has files that are half there"; exit 1; }
 }
+
+# For tests of pages: a browser, and the folder $kept for screenshots. Without a browser the test ends as skipped.
+need_chromium() {
+  CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+  if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
+    echo "no Chromium here (Debian package chromium): the page itself is not tested"
+    exit 77
+  fi
+  export CHROMIUM
+  kept="${FAULTLINE_KEEP:-$scratch/kept}"
+  mkdir -p "$kept"
+}

@@ -4,16 +4,11 @@
 # figures of the release build.
 source "$(dirname "$0")/program.sh"
 web="$FAULTLINE_SOURCE/web"
-CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
-if [[ -z $CHROMIUM || ! -d $web/node_modules/playwright-core ]]; then
-  echo "no Chromium here (Debian package chromium)"
-  exit 77
-fi
+need_chromium
 if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
   echo "built without reports"
   exit 77
 fi
-export CHROMIUM
 cat >small.toml <<'EOF'
 question = "Which of 100,000 points is the fastest?"
 platform = "exanest-qfdb"

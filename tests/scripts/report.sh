@@ -106,14 +106,7 @@ run 2 "$program" report costs --out empty
 expect "is a folder; name a file"
 
 node "$FAULTLINE_SOURCE/web/test/texts.mjs"
-CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
-if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
-  echo "no Chromium here (Debian package chromium): the page itself is not tested"
-  exit 77
-fi
-export CHROMIUM
-kept="${FAULTLINE_KEEP:-$scratch/kept}"
-mkdir -p "$kept"
+need_chromium
 node "$FAULTLINE_SOURCE/web/test/page.mjs" costs/report.html costs/results.json "$kept"
 run 0 "$program" report many
 node "$FAULTLINE_SOURCE/web/test/choices.mjs" many/report.html "$kept"
