@@ -245,7 +245,8 @@ std::string Findings::along(const std::vector<Stretch>& stretches, const std::st
     }
     text += where(stretches, i);
     if (!stretch.next.empty() && std::isfinite(stretch.most)) {
-      text += fmt::format(", by a factor of {} ahead of {}", range_text(stretch.least, stretch.most),
+      text += fmt::format(", {}by a factor of {} ahead of {}", stretch.is_best_alone ? "the best of them " : "",
+                          range_text(stretch.least, stretch.most),
                           stretch.next.size() == 1 ? names(stretch.next) : "the next");
     }
     text += beside(stretch);

@@ -74,8 +74,13 @@ void add(Stretch& stretch, const First& first) {
   if (first.strategies.size() > stretch.strategies.size()) {
     ++stretch.shared;
   } else if (first.next) {
-    // What each of them is ahead by; of those that are alike the best.
-    const double lead = factor(first.best, first.next->second) / (between > 1 + kAlike ? between : 1);
+    // What each of them is ahead by; of those that are alike the best. Seeds may leave one in doubt that is behind the
+    // next one: then only of the best there is something to say.
+    double lead = factor(first.best, first.next->second) / (between > 1 + kAlike ? between : 1);
+    if (lead < 1) {
+      stretch.is_best_alone = true;
+      lead *= between;
+    }
     stretch.least = stretch.next.empty() ? lead : std::min(stretch.least, lead);
     stretch.most = std::max(stretch.most, lead);
     stretch.next.insert(first.next->first);
@@ -120,6 +125,7 @@ void merge(std::vector<Stretch>& into, const std::vector<Stretch>& others) {
     stretch.unclear = std::max(stretch.unclear, other.unclear);
     if (!other.next.empty()) stretch.least = stretch.next.empty() ? other.least : std::min(stretch.least, other.least);
     stretch.most = std::max(stretch.most, other.most);
+    stretch.is_best_alone = stretch.is_best_alone || other.is_best_alone;
     stretch.others.insert(other.others.begin(), other.others.end());
     stretch.absent.insert(other.absent.begin(), other.absent.end());
     stretch.next.insert(other.next.begin(), other.next.end());

@@ -60,6 +60,7 @@ struct Stretch {
   std::set<std::size_t> absent;  // those
   std::set<std::size_t> next;    // the next ones, where nobody else is first
   double least = 0, most = 0;    // factors by which they are ahead of these; 0: there are none
+  bool is_best_alone = false;    // only the best of them is ahead by so much, at one place at least
   bool is_all_alike() const { return next.empty() && others.empty(); }
 };
 // `places`: by their number along the axis, ascending.

@@ -211,3 +211,14 @@ TEST_CASE("numbers of pages are told as ranges") {
   CHECK(workloads::ranges_text({2, 0, 1, 1, 7}) == "0-2, 7");
   CHECK(workloads::ranges_text({}).empty());
 }
+
+TEST_CASE("the wait of a block for the faults of those before it is a cause of its own") {
+  const Json story = told(preset("fault/touch-a-page") + cold("destination", "128 KiB"));
+  std::int64_t beside = 0;
+  for (const Json& total : story["totals"]) {
+    if (total["cause"] == "the transfer, while faults of other blocks are answered") beside = total["ps"];
+  }
+  // Eight blocks, of which four are under way at a time: the last waits for most of the time.
+  CHECK(beside > length(story) / 4);
+  CHECK(sum_of_totals(story) == length(story));
+}

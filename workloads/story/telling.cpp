@@ -380,12 +380,11 @@ std::vector<CauseOfTime> Telling::causes() const {
       answers = true;
     } else if (answers && mark != Mark::part_begins) {
       add(fmt::format("{}{}", kAnswering, who_of(record.step)), time);
-    } else if (record.step->scope == Scope::part && record.key.attempt < last_attempt) {
-      add("attempts that came to nothing", time);
     } else {
+      const bool in_vain = record.step->scope == Scope::part && record.key.attempt < last_attempt;
       time -= add_stalls(from, record.at, add);
       const Time beside = std::min(time, overlap(others, from, record.at));
-      add("the transfer itself", time - beside);
+      add(in_vain ? "attempts that came to nothing" : "the transfer itself", time - beside);
       add(fmt::format("the transfer, while faults of other {}s are answered", life_.part), beside);
     }
     if (mark == Mark::part_begins) answers = false;
