@@ -48,6 +48,14 @@ std::string_view text_of(Outcome outcome) {
   return "";
 }
 
+// "interrupt raised", of a step without a phase.
+std::string label_of(const sim::StepInfo& step) {
+  if (!step.phase.label.empty()) return std::string(step.phase.label);
+  std::string words(step.name);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
 class Writer {
  public:
   Writer(const StoryRecorder& recorder, const platform::Cluster& cluster)
@@ -131,8 +139,7 @@ void Writer::add_steps() {
     if (decides && own != chain.begin()) from = (own - 1)->at;
     Json& made = event(lane(record.node, kWorkersRank + info.phase.worker->rank, std::string(info.phase.worker->name)),
                        from, record.at, from == record.at ? "instant" : "step");
-    made["label"] =
-        std::string(info.phase.label.empty() ? info.name : info.phase.label) + trace::resend_text(record.key.attempt);
+    made["label"] = label_of(info) + trace::resend_text(record.key.attempt);
     made["text"] = info.told;
     made["cost"] = list_of(info.phase.parameters);
     made["part"] = record.key.part;
