@@ -102,6 +102,9 @@ if(TARGET faultline)
   set_tests_properties("scripts: quiz, a thousand seeds" PROPERTIES LABELS nightly TIMEOUT 14400
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_QUIZ_SEEDS=100")
   faultline_script_test(explain scripts)
+  add_test(NAME "scripts: explain, all" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/explain.sh")
+  set_tests_properties("scripts: explain, all" PROPERTIES LABELS nightly TIMEOUT 1200 SKIP_RETURN_CODE 77
+    ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_STORIES=all")
   faultline_script_test(quickstart nightly)
   faultline_script_test(reproduce nightly)
   faultline_script_test(compilers nightly)

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # The page of `faultline explain --html`, used in headless Chromium as a reader would: steps both ways, jumps, keys, what is
 # hovered over, paper, a telephone. Of the program's stories, and of made-up ones. Skipped where there is no Chromium or the
-# program has no reports. FAULTLINE_KEEP=FOLDER keeps screenshots and pages there.
+# program has no reports. FAULTLINE_KEEP=FOLDER keeps screenshots and pages there; FAULTLINE_STORIES=all steps through the made-up
+# ones, too.
 source "$(dirname "$0")/program.sh"
 if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
   run 2 "$program" explain fault-breakdown --html story.html
