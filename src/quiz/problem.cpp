@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "src/quiz/forms.hpp"
+
 namespace faultline::quiz {
 
 constexpr std::size_t kMostQuestions = 4;
@@ -43,7 +45,7 @@ const QuestionKind& question_kind(std::string_view name) {
 
 std::vector<Question> ask_all(const Topic& topic, const Scene& scene, Draws& draws) {
   std::vector<std::string_view> kinds = topic.kinds;
-  for (std::size_t left = kinds.size(); left > 1; --left) std::swap(kinds[left - 1], kinds[draws.below(left)]);
+  shuffle(kinds, draws);
   std::vector<Question> asked;
   for (const std::string_view kind : kinds) {
     if (asked.size() == kMostQuestions) break;

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <stdexcept>
 
+#include "src/quiz/forms.hpp"
 #include "src/quiz/problem.hpp"
 #include "src/quiz/story_facts.hpp"
 
@@ -17,7 +17,6 @@ namespace faultline::quiz {
 namespace {
 
 using Answer = std::optional<Question>;
-using Texts = std::vector<std::string>;
 
 constexpr double kPsOfUs = 1e6;
 constexpr unsigned long kMostAhead = 16;  // pages
@@ -25,40 +24,6 @@ constexpr const char* kNoEntry = "no entry";
 constexpr double kPageBytes = 4096;
 // Two values that are nearer to each other are a tie.
 constexpr double kTie = 0.02;
-
-// In an order that is drawn.
-void shuffle(Texts& texts, Draws& draws) {
-  for (std::size_t left = texts.size(); left > 1; --left) std::swap(texts[left - 1], texts[draws.below(left)]);
-}
-
-// `fixed`: the options keep their order.
-Question choice(std::string text, const std::string& right, Texts options, std::string why, std::string check,
-                Draws& draws, bool fixed = false) {
-  if (!fixed) shuffle(options, draws);
-  Question made{std::move(text), std::move(options), 0, std::move(why), std::move(check)};
-  const auto place = std::find(made.options.begin(), made.options.end(), right);
-  if (place == made.options.end()) throw std::logic_error("the right option is none of those: " + right);
-  made.right = static_cast<std::size_t>(place - made.options.begin());
-  return made;
-}
-
-// Of `right` and others the right one and three that are drawn.
-Question one_of(std::string text, const std::string& right, Texts others, std::string why, std::string check,
-                Draws& draws) {
-  std::erase(others, right);
-  shuffle(others, draws);
-  others.resize(std::min<std::size_t>(others.size(), 3));
-  others.push_back(right);
-  return choice(std::move(text), right, std::move(others), std::move(why), std::move(check), draws);
-}
-
-Question count(std::string text, std::uint64_t right, std::string why, std::uint64_t check, Draws& draws) {
-  std::set<std::uint64_t> others{0, 1, right + 1, right + 2, 2 * right, 2 * right + 1};
-  if (right > 1) others.insert({right - 1, right / 2});
-  Texts texts;
-  for (const std::uint64_t other : others) texts.push_back(std::to_string(other));
-  return one_of(std::move(text), std::to_string(right), std::move(texts), std::move(why), std::to_string(check), draws);
-}
 
 std::uint64_t whole(std::optional<double> metric) {
   return static_cast<std::uint64_t>(std::llround(metric.value_or(0)));
@@ -96,7 +61,7 @@ Answer where(const Scene& scene, Draws& draws) {
   return choice(
       "Does the device meet a page fault in this transfer, and at which end?", text_of(found),
       {"no, at neither end", "yes, at the source alone", "yes, at the destination alone", "yes, at both ends"}, why,
-      text_of(ends), draws, /*fixed=*/true);
+      text_of(ends), draws, Order::given);
 }
 
 Answer cause(const Scene& scene, Draws& draws) {
@@ -343,7 +308,7 @@ Answer stale(const Scene& scene, Draws& draws) {
         {text_of(true, false), text_of(false, true), text_of(true, true), text_of(false, false)},
         "The kernel changes the entry first, then has the TLBs forget it, and waits for that. Until then the "
         "device may still use the old translation, and the old frame must not be given away.",
-        text_of(forgets("micro-TLB"), forgets("macro TLB")), draws, /*fixed=*/true);
+        text_of(forgets("micro-TLB"), forgets("macro TLB")), draws, Order::given);
   }
   return {};
 }
@@ -358,7 +323,7 @@ Answer hits(const Scene& scene, Draws& draws) {
                 {"0", "1", "2"},
                 fmt::format("Where it does not, the buffer is pinned before the post: {} pages.",
                             whole(scene.told.metric("pinned_bytes_peak").value_or(0) / kPageBytes)),
-                std::to_string(2 - std::min<std::size_t>(2, pins)), draws, /*fixed=*/true);
+                std::to_string(2 - std::min<std::size_t>(2, pins)), draws, Order::given);
 }
 
 Answer prepared(const Scene& scene, Draws& draws) {
@@ -370,7 +335,7 @@ Answer prepared(const Scene& scene, Draws& draws) {
                 {"yes", "no"},
                 told ? fmt::format("It begins {} before the post.", us(-story.at("begin").get<std::int64_t>()))
                      : "It posts at once: the strategy prepares nothing for each transfer.",
-                told ? "yes" : "no", draws, /*fixed=*/true);
+                told ? "yes" : "no", draws, Order::given);
 }
 
 Answer answered(const Scene& scene, Draws& draws) {
@@ -386,7 +351,7 @@ Answer answered(const Scene& scene, Draws& draws) {
   });
   return choice("What does the SMMU do with the access that has faulted?", setting == "stall" ? stalls : terminates,
                 {stalls, terminates}, "The strategy chooses; one bit of the context bank (SCTLR.CFCFG) tells the SMMU.",
-                resumed ? stalls : terminates, draws, /*fixed=*/true);
+                resumed ? stalls : terminates, draws, Order::given);
 }
 
 }  // namespace
