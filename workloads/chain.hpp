@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the steps of a transfer those that decide how long it takes.
+// The steps of a transfer that decide how long it takes.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace faultline::workloads {
 
-// Steps of the whole transfer, and of the part that was over last: parts live side by side. Where none is over, of the
-// part that was heard of last. What timelines alone are told is left out.
+// The steps of the transfer as a whole, and those of the part that was over last: parts run side by side. Where no part
+// is over, it is the part with the latest step. Steps that are for timelines alone are left out.
 template <typename Records>
 sim::Vector<sim::StepRecord> deciding_chain(const Records& records) {
   using sim::Mark;

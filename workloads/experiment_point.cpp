@@ -253,10 +253,6 @@ PointResult run_with(const Configuration& configuration, sim::Seed seed, const b
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 // The run up to the end of one transfer. A run that fails is told as far as it came.
 PointResult tell_with(const Configuration& configuration, sim::Seed seed, const Watch& watch) {
   PointResult result;

@@ -67,7 +67,7 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   // Who is told of each access that does not go through, at that instant.
   void observe_faults(FaultObserver& observer);
 
-  // What registers and caches hold at this instant, for who looks on: it is no use of an entry.
+  // What registers and TLBs hold now, for observers: no counter counts, and no entry becomes younger.
   // The bank that translates for the ASID, or nullptr.
   const ContextBank* bank_of(std::uint16_t asid) const;
   std::optional<Leaf> micro_tlb_entry(const Tag& tag, std::uint64_t va) const;  // of the first TBU that has one

@@ -120,7 +120,7 @@ class Tbu {
   // The bank's fault no longer holds others off.
   void let_go(unsigned bank);
 
-  // For who looks on.
+  // What the micro-TLB holds, for observers: no counter counts, and the entry does not become younger.
   std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return micro_tlb_.peek(tag, va); }
 
  private:

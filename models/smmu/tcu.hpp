@@ -31,7 +31,7 @@ class Tcu {
   void answer_recalled(tlm::tlm_generic_payload& payload);
   void invalidate(const Invalidation& what);
 
-  // For who looks on.
+  // What the macro TLB holds, for observers: no counter counts, and the entry does not become younger.
   std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return macro_tlb_.peek(tag, va); }
 
  private:

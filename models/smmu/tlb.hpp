@@ -146,6 +146,7 @@ class Tlb {
   }
   std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const {
     for (unsigned level = 3; level >= 1; --level) {
+      if (!seen_[level]) continue;
       if (const auto leaf = leaves_.peek(tag, va, level)) return leaf;
     }
     return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What page tables, TLBs, frames, pins and fault registers hold of the two buffers of one transfer, from instant to
-// instant. It looks between events and changes nothing.
+// Page tables, TLBs, frames, pins and fault registers, as far as they concern the two buffers of one transfer, at every
+// instant. The watch looks between events and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace faultline::workloads {
 
-// One thing that is watched: of a page of a buffer, or of the end's context bank.
+// One thing that is watched: a property of a page, or a register of the context bank.
 struct WatchedKey {
   std::string_view group;                            // "page table", "TLB", "frame", "pin", "register"
   std::string_view name;                             // "entry"
-  bool source = false;                               // which end's
+  bool source = false;                               // it belongs to the source; else to the destination
   std::optional<std::uint32_t> page = std::nullopt;  // of the buffer
   // "destination/0/entry", "source/FSR"
   std::string text() const;
@@ -30,7 +30,7 @@ struct WatchedChange {
   std::size_t key;  // its place in PageWatch::keys()
   std::string from;
   std::string to;
-  std::string by;  // who took the page, or a right to it, as far as the kernel knows; may be empty
+  std::string by;  // who took the page, or a right to it; empty: the kernel does not know, or nobody did
 };
 
 // A buffer, as it is watched.
@@ -42,14 +42,14 @@ struct WatchedBuffer {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   unsigned va_bits = 0;
-  std::string table;                   // that the device walks, for people
-  std::vector<std::uint64_t> pages{};  // addresses of those that are watched
-  std::uint64_t left_out = 0;          // pages that are not
+  std::string table;                   // which table the device walks, in words
+  std::vector<std::uint64_t> pages{};  // addresses of the watched ones
+  std::uint64_t left_out = 0;          // pages that are not watched
 };
 
 class PageWatch {
  public:
-  // Of each buffer more pages are not watched.
+  // The first pages of each buffer, up to so many, are watched.
   static constexpr std::size_t kMostPages = 128;
 
   // Begins with what there is now. `cluster` outlives it.

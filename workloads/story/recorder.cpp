@@ -32,7 +32,7 @@ void StoryRecorder::on_begin(std::uint64_t number, const sim::TransferBegin& beg
 void StoryRecorder::on_posted(std::uint64_t number, std::uint64_t transfer) {
   if (number != number_ || !records()) return;
   transfer_ = transfer;
-  // Until now nobody knew which transfer's the steps are; messages and steps of nodes have none.
+  // Before the post the transfer had no id, so the steps of all transfers were kept. Messages and nodes' steps stay.
   std::erase_if(steps_, [&](const sim::StepRecord& r) { return r.key.transfer != 0 && r.key.transfer != transfer; });
 }
 
@@ -63,7 +63,7 @@ void StoryRecorder::on_slice(const sim::Slice& slice) {
 }
 
 void StoryRecorder::add(Slice slice) {
-  // Pieces of a thread that goes on are one.
+  // A thread that goes on with the same work makes one slice, not two.
   if (slice.track.kind->shape == sim::Shape::thread) {
     const auto last =
         std::find_if(slices_.rbegin(), slices_.rend(), [&](const Slice& s) { return s.track == slice.track; });
@@ -80,14 +80,15 @@ void StoryRecorder::add(Slice slice) {
   }
 }
 
+void StoryRecorder::add_plan(const sim::Track& link, const trace::LinkPlans::Plan& plan) {
+  if (transfer_ == 0 || plan.key.transfer != transfer_) return;
+  add({link, plan.begin, plan.end, plan.name, "link", plan.key});
+}
+
 void StoryRecorder::on_link(const sim::Slice& plan, const void* train) {
   if (!records()) return;
   trace::LinkPlans& plans = links_[plan.track];
-  const auto tell = [&](const trace::LinkPlans::Plan& p) {
-    const bool own = p.key.transfer == transfer_ && transfer_ != 0;
-    if (own) add({plan.track, p.begin, p.end, p.name, "link", p.key});
-  };
-  plans.over(cluster_.loop.now(), tell);
+  plans.over(cluster_.loop.now(), [&](const trace::LinkPlans::Plan& p) { add_plan(plan.track, p); });
   plans.announce(plan, train, cluster_.loop.now());
 }
 
@@ -102,11 +103,9 @@ void StoryRecorder::finish() {
   if (outcome_ == Outcome::not_begun) return;
   if (outcome_ == Outcome::unfinished) end_ = cluster_.loop.now();
   for (auto& [track, plans] : links_) {
-    plans.over(sim::kNever, [&, &on = track](const trace::LinkPlans::Plan& p) {
-      if (p.key.transfer == transfer_ && transfer_ != 0) add({on, p.begin, p.end, p.name, "link", p.key});
-    });
+    plans.over(sim::kNever, [&, &link = track](const trace::LinkPlans::Plan& p) { add_plan(link, p); });
   }
-  // What is told ahead, or was under way before.
+  // Slices that are announced ahead may begin after the end; others were over before the transfer began.
   std::erase_if(slices_, [&](const Slice& s) { return s.begin > end_ || s.end < begin_.at; });
   for (Slice& slice : slices_) {
     slice.begin = std::max(slice.begin, begin_.at);

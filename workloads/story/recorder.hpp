@@ -19,7 +19,7 @@ namespace faultline::workloads {
 
 class StoryRecorder : public sim::Timeline {
  public:
-  // More slices, and more steps of a transfer that does not end, are left out.
+  // So many slices and steps are kept; left_out() counts the others.
   static constexpr std::size_t kMostSlices = 20'000;
   static constexpr std::size_t kMostSteps = 100'000;
 
@@ -75,9 +75,8 @@ class StoryRecorder : public sim::Timeline {
   std::uint64_t transfer() const { return transfer_; }
   const sim::TransferBegin& begin() const { return begin_; }
   sim::Time end() const { return end_; }
-  const std::vector<sim::StepRecord>& steps() const {
-    return steps_;
-  }  // its own, the nodes', and messages between them
+  // The transfer's own, those of both nodes, and those of messages between them.
+  const std::vector<sim::StepRecord>& steps() const { return steps_; }
   const std::vector<Slice>& slices() const { return slices_; }
   const std::vector<Fault>& faults() const { return faults_; }
   const PageWatch& pages() const { return *pages_; }
@@ -87,6 +86,7 @@ class StoryRecorder : public sim::Timeline {
   bool records() const { return pages_ != nullptr && outcome_ == Outcome::unfinished; }
   bool is_end(sim::NodeId node) const { return node == begin_.initiator.node || node == begin_.target.node; }
   void add(Slice slice);
+  void add_plan(const sim::Track& link, const trace::LinkPlans::Plan& plan);
 
   const std::uint64_t wanted_;
   platform::Cluster& cluster_;

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "models/os/tracks.hpp"
 #include "models/os/vm/fault_reason.hpp"
@@ -22,14 +25,6 @@ using sim::Time;
 
 namespace {
 
-constexpr const char* kAnswering = "answering faults: ";
-constexpr const char* kStalled = "accesses stalled in the SMMU";
-
-std::string who_of(const sim::Step& step) {
-  const sim::Worker worker = step->phase.worker;
-  return worker == sim::Worker() ? "" : std::string(worker->name);
-}
-
 std::string_view meaning_of(std::string_view cause) {
   for (const os::FaultCauseDoc& doc : os::kFaultCauseDocs) {
     if (cause == doc.name) return doc.description;
@@ -37,11 +32,14 @@ std::string_view meaning_of(std::string_view cause) {
   return "";
 }
 
-// Of the time from one instant to another that within the intervals.
-Time overlap(const std::vector<std::pair<Time, Time>>& intervals, Time from, Time to) {
-  Time all{0};
-  for (const auto& [first, last] : intervals) all += std::max(Time{0}, std::min(last, to) - std::max(first, from));
-  return all;
+// What the kernel does is named as a call ("mlock of 2 pages ...") or as work ("page fault of 1 page ...").
+std::string kernel_does(const std::string& name) {
+  constexpr auto kWork = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"page fault", "handles a page fault"}, {"fill the", "fills the"}, {"empty the", "empties the"}});
+  for (const auto& [begin, sentence] : kWork) {
+    if (name.starts_with(begin)) return fmt::format("{}{}", sentence, name.substr(begin.size()));
+  }
+  return "executes " + name;
 }
 
 bool is_call(const StoryRecorder::Slice& slice) { return slice.track.kind == sim::TrackKind(os::track::kCalls); }
@@ -60,6 +58,11 @@ std::string ranges_text(std::vector<std::uint32_t> numbers) {
     i = last + 1;
   }
   return text;
+}
+
+std::string Telling::who_of(const sim::Step& step) {
+  const sim::Worker worker = step->phase.worker;
+  return worker == sim::Worker() ? "" : std::string(worker->name);
 }
 
 Telling::Telling(const StoryRecorder& recorder, const sim::TransferLife& life)
@@ -106,6 +109,18 @@ std::vector<Time> Telling::begins() const {
   return begins;
 }
 
+const StepRecord* Telling::deciding_part() const {
+  const auto step =
+      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
+  return step == chain_.end() ? nullptr : &*step;
+}
+
+bool Telling::is_other_part(const StepRecord& record) const {
+  const StepRecord* own = deciding_part();
+  return own != nullptr && record.key.transfer != 0 && record.step->scope == Scope::part &&
+         record.key.part != own->key.part;
+}
+
 std::vector<Told> Telling::told() const {
   std::vector<Told> told;
   tell_messages(told);
@@ -139,7 +154,7 @@ void Telling::tell_messages(std::vector<Told>& told) const {
   }
 }
 
-// Interrupts, answers to stalled accesses and RESUME, of the nodes at which an access has faulted, from then on.
+// Interrupts, answers to stalled accesses and RESUME, at each node from its first fault on.
 void Telling::tell_node_steps(std::vector<Told>& told) const {
   for (const StepRecord& record : recorder_.steps()) {
     const bool of_node = record.step->scope == Scope::node && record.step->mark != Mark::told_as_fault;
@@ -160,7 +175,7 @@ Told Telling::told_of(const StepRecord& record) const {
   return one;
 }
 
-// Of the two processes; a call within another one is a part of that.
+// Calls of the kernel for the two processes. A call within a longer one is told with the longer one.
 void Telling::tell_calls(std::vector<Told>& told) const {
   for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
     const std::string category = fmt::format("process {}", buffer.process);
@@ -168,7 +183,7 @@ void Telling::tell_calls(std::vector<Told>& told) const {
     for (const auto& slice : recorder_.slices()) {
       if (is_call(slice) && slice.track.node == buffer.node && slice.category == category) calls.push_back(&slice);
     }
-    // Of those that begin together the longest first.
+    // The longest first where several begin together.
     std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
       return std::tuple(a->begin, b->end) < std::tuple(b->begin, a->end);
     });
@@ -182,7 +197,7 @@ void Telling::tell_calls(std::vector<Told>& told) const {
                       .took = outer->end - outer->begin,
                       .node = buffer.node,
                       .who = "kernel",
-                      .text = fmt::format("The kernel executes {} for '{}'{}.", outer->name, buffer.name, with)});
+                      .text = fmt::format("The kernel {} for '{}'{}.", kernel_does(outer->name), buffer.name, with)});
       i = next;
     }
   }
@@ -213,7 +228,7 @@ void Telling::tell_faults(std::vector<Told>& told) const {
   }
 }
 
-// What becomes of pages between one step and the next, pages of one fate in one sentence.
+// What changed in the page tables between two steps. Pages that changed alike share a sentence.
 void Telling::tell_pages(std::vector<Told>& told) const {
   using Fate = std::tuple<std::size_t, bool, std::string_view, std::string, std::string, std::string>;
   std::map<Fate, std::pair<std::vector<std::uint32_t>, Time>> fates;
@@ -242,7 +257,7 @@ void Telling::tell_pages(std::vector<Told>& told) const {
   }
 }
 
-// What happens to parts beside the one that decides the time, in a sentence.
+// What happened to the parts that were over before the deciding one, in one sentence.
 void Telling::tell_other_parts(std::vector<Told>& told) const {
   struct Part {
     bool faulted = false;
@@ -250,17 +265,15 @@ void Telling::tell_other_parts(std::vector<Told>& told) const {
     Time over{-1};
   };
   std::map<std::uint32_t, Part> parts;
-  const auto own =
-      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
   for (const StepRecord& record : recorder_.steps()) {
-    if (record.key.transfer == 0 || record.step->scope != Scope::part) continue;
-    if (own != chain_.end() && record.key.part == own->key.part) continue;
+    if (!is_other_part(record)) continue;
     Part& part = parts[record.key.part];
     part.faulted = part.faulted || record.step->mark == Mark::part_faulted;
     part.lost = part.lost || record.step->mark == Mark::part_lost;
     if (record.step->mark == Mark::part_over) part.over = record.at;
   }
-  if (parts.empty() || own == chain_.end()) return;
+  if (parts.empty()) return;
+  const StepRecord* own = deciding_part();
   const auto count = [&](auto what) {
     return std::count_if(parts.begin(), parts.end(), [&](const auto& p) { return what(p.second); });
   };
@@ -276,124 +289,6 @@ void Telling::tell_other_parts(std::vector<Told>& told) const {
   text += open > 0 ? fmt::format(", {} did not arrive.", open) : ", all have arrived by now.";
   told.push_back(
       {.at = open > 0 ? recorder_.end() : last, .node = own->node, .who = who_of(own->step), .text = std::move(text)});
-}
-
-Telling::Intervals Telling::stalls() const {
-  Intervals stalls;
-  for (const StoryRecorder::Fault& fault : recorder_.faults()) {
-    if (buffer_at(fault.node, fault.process, fault.address) == nullptr) continue;
-    const auto over = std::find_if(recorder_.steps().begin(), recorder_.steps().end(), [&](const StepRecord& r) {
-      return r.node == fault.node && r.at >= fault.at && r.step->mark == Mark::stall_over;
-    });
-    if (over == recorder_.steps().end()) continue;
-    if (!stalls.empty() && stalls.back().second >= fault.at) {
-      stalls.back().second = std::max(stalls.back().second, over->at);
-    } else {
-      stalls.emplace_back(fault.at, over->at);
-    }
-  }
-  return stalls;
-}
-
-// From a fault of a part beside the one that decides the time until the part is sent again, or the end; one after the
-// other.
-Telling::Intervals Telling::faults_of_others() const {
-  const auto own =
-      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
-  std::map<std::uint32_t, Time> open;
-  Intervals all;
-  for (const StepRecord& record : recorder_.steps()) {
-    const bool of_other = record.key.transfer != 0 && record.step->scope == Scope::part && own != chain_.end() &&
-                          record.key.part != own->key.part;
-    if (!of_other) continue;
-    if (record.step->mark == Mark::part_faulted) open.try_emplace(record.key.part, record.at);
-    const bool again = record.step->mark == Mark::part_begins || record.step->mark == Mark::part_over;
-    if (const auto found = open.find(record.key.part); again && found != open.end()) {
-      all.emplace_back(found->second, record.at);
-      open.erase(found);
-    }
-  }
-  for (const auto& [part, since] : open) all.emplace_back(since, recorder_.end());
-  std::sort(all.begin(), all.end());
-  Intervals apart;
-  for (const auto& [from, to] : all) {
-    if (!apart.empty() && apart.back().second >= from) {
-      apart.back().second = std::max(apart.back().second, to);
-    } else {
-      apart.emplace_back(from, to);
-    }
-  }
-  return apart;
-}
-
-// Of the time between two steps that in which an access stood still, by who was at its answer.
-Time Telling::add_stalls(Time from, Time to, const std::function<void(const std::string&, Time)>& add) const {
-  Time all{0};
-  for (const auto& [first, last] : stalls()) {
-    Time at = std::max(first, from);
-    const Time end = std::min(last, to);
-    if (end <= at) continue;
-    all += end - at;
-    for (const StepRecord& record : recorder_.steps()) {
-      if (!answers_stall(record) || record.at <= at || began(record) >= end) continue;
-      const Time over = std::min(record.at, end);
-      const Time begun = std::max(began(record), at);
-      add(kStalled, begun - at);
-      add(fmt::format("{}{}", kAnswering, who_of(record.step)), over - begun);
-      at = over;
-    }
-    add(kStalled, end - at);
-  }
-  return all;
-}
-
-std::vector<CauseOfTime> Telling::causes() const {
-  std::vector<CauseOfTime> causes;
-  const auto add = [&](const std::string& cause, Time time) {
-    if (time <= Time{0}) return;
-    const auto known = std::find_if(causes.begin(), causes.end(), [&](const auto& c) { return c.cause == cause; });
-    if (known == causes.end()) {
-      causes.push_back({cause, time});
-    } else {
-      known->time += time;
-    }
-  };
-  const sim::TransferBegin& begin = recorder_.begin();
-  add("wait for a buffer, since the transfer's arrival", begin.at - begin.arrived);
-  if (chain_.empty()) {
-    add("a small message", recorder_.end() - begin.at);
-    return causes;
-  }
-  add("preparing the buffers before the post", chain_.front().at - begin.at);
-  const Intervals others = faults_of_others();
-  std::uint32_t last_attempt = 0;
-  for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
-  bool answers = false;  // what is done is for a fault
-  for (std::size_t i = 1; i < chain_.size(); ++i) {
-    const StepRecord& record = chain_[i];
-    const Mark mark = record.step->mark;
-    if (mark == Mark::part_faulted) answers = true;
-    const Time from = chain_[i - 1].at;
-    Time time = record.at - from;
-    if (mark == Mark::part_lost) {
-      add("waiting for a timeout", time);
-      answers = true;
-    } else if (answers && mark != Mark::part_begins) {
-      add(fmt::format("{}{}", kAnswering, who_of(record.step)), time);
-    } else {
-      const bool in_vain = record.step->scope == Scope::part && record.key.attempt < last_attempt;
-      time -= add_stalls(from, record.at, add);
-      const Time beside = std::min(time, overlap(others, from, record.at));
-      add(in_vain ? "attempts that came to nothing" : "the transfer itself", time - beside);
-      add(fmt::format("the transfer, while faults of other {}s are answered", life_.part), beside);
-    }
-    if (mark == Mark::part_begins) answers = false;
-  }
-  const bool ended =
-      recorder_.outcome() == StoryRecorder::Outcome::done || recorder_.outcome() == StoryRecorder::Outcome::failed;
-  add(ended ? "releasing the buffers after the return" : "nothing that was heard of",
-      recorder_.end() - chain_.back().at);
-  return causes;
 }
 
 }  // namespace faultline::workloads

@@ -14,14 +14,14 @@ namespace faultline::workloads {
 
 // Something that was done, or found.
 struct Told {
-  sim::Time at{0};    // it was over
-  sim::Time took{0};  // 0 also of what took no time
+  sim::Time at{0};    // when it was over
+  sim::Time took{0};  // 0: it took no time, or nobody knows how long
   sim::NodeId node = 0;
   std::string who;
   std::string text;           // a sentence or two
   std::string label{};        // of its row of the fault breakdown; may be empty
-  std::string_view cost{};    // parameters that its time is made of
-  std::uint32_t attempt = 0;  // of the part that decides the time
+  std::string_view cost{};    // the parameters that its time is made of
+  std::uint32_t attempt = 0;  // of the part that was over last
   bool is_fault = false;      // of a device's access
 };
 
@@ -35,19 +35,20 @@ class Telling {
   // `recorder` has finished, knows a transfer, and outlives this. `life` is that of the nodes' NIC.
   Telling(const StoryRecorder& recorder, const sim::TransferLife& life);
 
-  // When what a step of the recorder tells was begun: where the step before it of its message, or of the answer to a
-  // stalled access, was over. Of others, and of those that begin nothing, when they were over.
+  // When the work began whose end a step reports: at the end of the step before it in the same message, or in the same
+  // answer to a stalled access. Other steps take no time, and begin at their end.
   sim::Time began(const sim::StepRecord& record) const {
     return began_[static_cast<std::size_t>(&record - &recorder_.steps()[0])];
   }
-  // The steps that decide how long the transfer takes.
+  // See deciding_chain().
   const sim::Vector<sim::StepRecord>& chain() const { return chain_; }
-  // In the order in which it was over.
+  // Sorted by when each was over.
   std::vector<Told> told() const;
   // They add up to the time from the transfer's arrival, or its program's first step for it, to the end.
   std::vector<CauseOfTime> causes() const;
 
  private:
+  static std::string who_of(const sim::Step& step);
   Told told_of(const sim::StepRecord& record) const;
   void tell_chain(std::vector<Told>& told) const;
   void tell_messages(std::vector<Told>& told) const;
@@ -58,11 +59,13 @@ class Telling {
   void tell_other_parts(std::vector<Told>& told) const;
   sim::Time add_stalls(sim::Time from, sim::Time to,
                        const std::function<void(const std::string&, sim::Time)>& add) const;
-  using Intervals = std::vector<std::pair<sim::Time, sim::Time>>;
+  using Intervals = std::vector<std::pair<sim::Time, sim::Time>>;  // apart from each other, in the order of time
   Intervals stalls() const;
   Intervals faults_of_others() const;
+  const sim::StepRecord* deciding_part() const;
+  bool is_other_part(const sim::StepRecord& record) const;
   std::vector<sim::Time> begins() const;
-  // Whether nobody knows whose block the step is of: of the answer to a stalled access, or its end.
+  // Whether the step belongs to the answer to a stalled access. Such steps name no transfer: an SMMU knows none.
   static bool answers_stall(const sim::StepRecord& record);
   const WatchedBuffer* buffer_at(sim::NodeId node, std::uint32_t process, std::uint64_t address) const;
 

@@ -77,7 +77,7 @@ sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, Pin
 }
 
 sim::Task<Error> Vm::map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes) {
-  const ToldCall told(core_.context, table.process(), "fill the private table, unpinned", va, bytes);
+  const ToldCall told(core_.context, table.process(), "fill the private table without pins", va, bytes);
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(table.process(), va, bytes);
   if (!range.ok()) co_return range.error;
