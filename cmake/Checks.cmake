@@ -93,9 +93,9 @@ if(TARGET faultline)
   faultline_script_test(quiz scripts)
   add_test(NAME "scripts: labs" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/labs.sh")
   add_test(NAME "scripts: labs, all" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/labs.sh")
-  set_tests_properties("scripts: labs" "scripts: labs, all" PROPERTIES LABELS nightly TIMEOUT 3600
+  set_tests_properties("scripts: labs, all" PROPERTIES LABELS nightly TIMEOUT 3600
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR}")
-  # The quick ones each time.
+  # The quick labs each time.
   set_tests_properties("scripts: labs" PROPERTIES LABELS scripts TIMEOUT 1200
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_LABS=1 3 5 8 9")
   add_test(NAME "scripts: quiz, a thousand seeds" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/quiz.sh")

@@ -2,7 +2,6 @@
 // faultline config
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -11,15 +10,8 @@
 #include "src/results/results_writer.hpp"
 
 namespace faultline::app {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-const std::vector<std::string>& bases_of(const experiment::Experiment& experiment, const std::string& strategy) {
-  return std::ranges::find(experiment.strategies, strategy, &experiment::Strategy::name)->bases;
-}
-
-}  // namespace
 
 int config_command(const Call& call) {
   const experiment::Experiment experiment = named_experiment(call);
@@ -32,7 +24,7 @@ int config_command(const Call& call) {
       Json list = Json::array();
       for (const experiment::Point& point : points) {
         list.push_back({{"strategy", point.strategy},
-                        {"based_on", bases_of(experiment, point.strategy)},
+                        {"based_on", experiment.strategy_named(point.strategy).bases},
                         {"parameters", effective_point_json(point, call.simulator, call.options.changed)}});
       }
       call.console.out << results::json_text(list);

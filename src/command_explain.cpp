@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using explain::Json;
 
-// Those of the experiment, and all that the library has.
+// A strategy of the experiment, or else of the library.
 experiment::Strategy strategy_named(const std::string& name, const std::string& option,
                                     const experiment::Experiment& experiment, const Call& call) {
   const auto own = std::ranges::find(experiment.strategies, name, &experiment::Strategy::name);
@@ -38,23 +38,21 @@ experiment::Strategy strategy_named(const std::string& name, const std::string& 
 
 // The strategies that the command line names; none: the experiment's.
 const std::vector<std::string>& chosen_strategies(const Options& options) {
-  if (options.strategies.size() > 1) throw UserError("--strategy: a story is of one; --compare tells of two");
+  if (options.strategies.size() > 1)
+    throw UserError("--strategy: given {} times; allowed: once (--compare S1 S2 tells of two)",
+                    options.strategies.size());
   return options.compare.empty() ? options.strategies : options.compare;
 }
 
-// The points of two strategies that nothing else tells apart.
+// The same point under both strategies of --compare.
 std::vector<experiment::Point> both_points(const std::vector<experiment::Point>& points, const Call& call) {
   const Options& options = call.options;
   std::vector<experiment::Point> first;
   std::ranges::copy_if(points, std::back_inserter(first),
                        [&](const experiment::Point& p) { return p.strategy == options.compare[0]; });
-  const auto is_same = [](const experiment::NamedText& a, const experiment::NamedText& b) {
-    return a.name == b.name && a.text == b.text;
-  };
   const auto other_of = [&](const experiment::Point& point) {
     return std::ranges::find_if(points, [&](const experiment::Point& p) {
-      return p.strategy == options.compare[1] && p.seed == point.seed &&
-             std::ranges::equal(p.axes, point.axes, is_same);
+      return p.strategy == options.compare[1] && differ_by_strategy(p, point);
     });
   };
   std::erase_if(first, [&](const experiment::Point& point) { return other_of(point) == points.end(); });
@@ -68,7 +66,7 @@ std::vector<experiment::Point> both_points(const std::vector<experiment::Point>&
   return {first[place], *other_of(first[place])};
 }
 
-// The point of the story, or the points of both: of each strategy the one that --point names, or the first.
+// The point to tell of, or both points of --compare: the one that --point names, or else the first.
 std::vector<experiment::Point> chosen_points(experiment::Experiment& experiment, const Call& call) {
   const Options& options = call.options;
   const std::vector<std::string>& chosen = chosen_strategies(options);
@@ -92,7 +90,7 @@ std::vector<experiment::Point> chosen_points(experiment::Experiment& experiment,
   return both_points(points, call);
 }
 
-// Of a transfer that there is; else throws UserError.
+// Throws UserError where there is no transfer to tell of.
 Json story_of(const experiment::Point& point, const runs::PointOutcome& outcome, std::uint64_t wanted) {
   const std::string& story = outcome.result.story;
   if (outcome.status == runs::PointStatus::bug)
@@ -139,7 +137,7 @@ void check_page(const Options& options) {
 
 int explain_command(const Call& call) {
   check_page(call.options);
-  if (call.options.format == Format::csv) throw UserError("--format: a story is text or json");
+  if (call.options.format == Format::csv) throw UserError("--format: 'csv'; allowed: table, json");
   experiment::Experiment experiment = named_experiment(call);
   const std::vector<experiment::Point> points = chosen_points(experiment, call);
   const workloads::StoryRequest request{call.options.transfer};

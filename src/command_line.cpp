@@ -136,7 +136,8 @@ TraceOptions trace_options(const Given& given) {
 
 // What stands behind the two strategies that are compared is no third one.
 void take_compared(const std::vector<std::string>& given, Options& options) {
-  if (given.size() > 1 && given[0] == given[1]) throw UserError("--compare: '{}' and itself", given[0]);
+  if (given.size() > 1 && given[0] == given[1])
+    throw UserError("--compare: '{}' twice; allowed: two different strategies", given[0]);
   if (given.size() == 1) throw UserError("--compare: needs two strategies: --compare S1 S2");
   options.compare.assign(given.begin(), given.begin() + std::min<std::ptrdiff_t>(2, std::ssize(given)));
   options.arguments.insert(options.arguments.end(), given.begin() + std::ssize(options.compare), given.end());

@@ -33,23 +33,17 @@ std::string topics_text() {
   return text;
 }
 
-// Of several points of other strategies that nothing else tells from this one, one that is drawn.
+// The same point under another strategy, which is drawn; nullptr: there is none.
 const Point* drawn_other(const std::vector<Point>& points, const Point& point, quiz::Draws& draws) {
   std::vector<const Point*> others;
   for (const Point& each : points) {
-    const bool same =
-        std::ranges::equal(each.axes, point.axes, [](const auto& a, const auto& b) { return a.text == b.text; });
-    if (same && each.strategy != point.strategy) others.push_back(&each);
+    if (experiment::differ_by_strategy(each, point)) others.push_back(&each);
   }
   return others.empty() ? nullptr : others[draws.below(others.size())];
 }
 
-std::string meaning_of(const experiment::Experiment& experiment, const Point& point) {
-  return std::ranges::find(experiment.strategies, point.strategy, &experiment::Strategy::name)->description;
-}
-
-// Both strategies' transfers, simulated twice: for their stories, and for what the runs count. False: interrupted, or
-// one of them has come to nothing that could be asked about.
+// Simulates the transfer under both strategies, each of them twice: for the story, and for what the run counts. False:
+// interrupted, or a transfer has failed, and failed ones are not asked about.
 bool simulate_scene(const std::vector<Point>& both, const experiment::Experiment& experiment, const Call& call,
                     quiz::Scene& scene, bool& interrupted) {
   const auto stories = simulate_points(both, call, workloads::StoryRequest{});
@@ -61,8 +55,11 @@ bool simulate_scene(const std::vector<Point>& both, const experiment::Experiment
         throw std::runtime_error(fmt::format("{}: {}", both[i].label(), outcome->error));
     }
     if (interrupted || stories[i].result.story.empty() || !runs[i].result.error.empty()) return false;
-    quiz::Told told{
-        both[i], meaning_of(experiment, both[i]), quiz::Json::parse(stories[i].result.story), runs[i].result, {}};
+    quiz::Told told{both[i],
+                    experiment.strategy_named(both[i].strategy).description,
+                    quiz::Json::parse(stories[i].result.story),
+                    runs[i].result,
+                    {}};
     if (told.story["outcome"] != "done") return false;
     const auto machine = configure(both[i], call.simulator);
     for (const sim::Parameter& parameter : machine->parameters().all())
@@ -72,7 +69,7 @@ bool simulate_scene(const std::vector<Point>& both, const experiment::Experiment
   return true;
 }
 
-// An answer that the simulator finds in two ways, and not the same, is our mistake, and nobody is taught it.
+// Both ways to find an answer must agree: a wrong answer is a bug, and it is not shown to a student.
 void check(const std::vector<quiz::Question>& questions, const Point& point) {
   for (const quiz::Question& question : questions) {
     if (question.is_sure()) continue;
@@ -85,7 +82,7 @@ void check(const std::vector<quiz::Question>& questions, const Point& point) {
 
 int quiz_command(const Call& call) {
   const Options& options = call.options;
-  if (options.format == Format::csv) throw UserError("--format: a quiz is text or json");
+  if (options.format == Format::csv) throw UserError("--format: 'csv'; allowed: table, json");
   if (options.arguments.empty()) {
     call.console.out << topics_text();
     return kFine;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "src/experiment/input_limits.hpp"
 #include "src/experiment/point.hpp"
@@ -166,6 +167,12 @@ void write_texts(Experiment& experiment, const Simulator& simulator) {
 }
 
 }  // namespace
+
+std::size_t Experiment::place_of_strategy(const std::string& strategy) const {
+  const auto found = std::ranges::find(strategies, strategy, &Strategy::name);
+  if (found == strategies.end()) throw std::logic_error("no strategy of the experiment: " + strategy);
+  return static_cast<std::size_t>(found - strategies.begin());
+}
 
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
   // One machine serves all: every value is checked by itself, and what a field held before does not matter.

@@ -58,6 +58,10 @@ struct Experiment {
   Settings overrides;  // --set
   std::vector<ReportSpec> reports;
   SlurmSettings slurm;
+
+  // Of one of `strategies`: its place there. Throws std::logic_error where it is none of them.
+  std::size_t place_of_strategy(const std::string& strategy) const;
+  const Strategy& strategy_named(const std::string& strategy) const { return strategies[place_of_strategy(strategy)]; }
 };
 
 // Reads the file and what it names, checks every key and value against the declarations, and throws a

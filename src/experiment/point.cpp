@@ -59,6 +59,11 @@ std::string find_program_id() {
 
 }  // namespace
 
+bool differ_by_strategy(const Point& a, const Point& b) {
+  const auto same = [](const NamedText& x, const NamedText& y) { return x.name == y.name && x.text == y.text; };
+  return a.strategy != b.strategy && a.seed == b.seed && std::ranges::equal(a.axes, b.axes, same);
+}
+
 std::string Point::label() const {
   std::string text = strategy;
   for (const NamedText& axis : axes) {

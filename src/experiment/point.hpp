@@ -47,6 +47,9 @@ struct Point {
   const std::string* find(const std::string& parameter) const;  // its text, among these; nullptr: it is the default
 };
 
+// Whether they are the same but for their strategies.
+bool differ_by_strategy(const Point& a, const Point& b);
+
 // Which program this is. The linker's build-id: another one for other sources, another compiler or other options, the
 // same for the same. Without one the version, the commit and when the file was built.
 const std::string& program_id();

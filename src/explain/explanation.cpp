@@ -13,9 +13,6 @@
 namespace faultline::explain {
 namespace {
 
-// "7 cpu.mmio_write" is so many times a parameter; "axi.*" a group of them.
-std::string parameter_of(const std::string& cost) { return cost.substr(cost.find_last_of(' ') + 1); }
-
 std::set<std::string> costs_of(const Json& story) {
   std::set<std::string> costs;
   for (const char* list : {"events", "told"}) {
@@ -65,12 +62,9 @@ Json terms_of(std::span<ToldPoint> told) {
   return terms;
 }
 
-std::string meaning_of(const experiment::Experiment& experiment, const std::string& name) {
-  const auto it = std::ranges::find(experiment.strategies, name, &experiment::Strategy::name);
-  return it == experiment.strategies.end() ? "" : it->description;
-}
-
 }  // namespace
+
+std::string parameter_of(const std::string& cost) { return cost.substr(cost.find_last_of(' ') + 1); }
 
 std::string title_of(const Json& story) {
   const std::string bytes = sim::format_bytes(story["bytes"].get<std::uint64_t>());
@@ -97,7 +91,8 @@ Json explanation_json(const experiment::Experiment& experiment, std::span<ToldPo
             {"parameters", parameters_of(told, simulator)},
             {"stories", Json::array()}};
   for (ToldPoint& one : told) {
-    Json story{{"strategy", one.point.strategy}, {"meaning", meaning_of(experiment, one.point.strategy)}};
+    Json story{{"strategy", one.point.strategy},
+               {"meaning", experiment.strategy_named(one.point.strategy).description}};
     story.update(one.story);
     made["stories"].push_back(std::move(story));
   }

@@ -24,6 +24,8 @@ struct ToldPoint {
 Json explanation_json(const experiment::Experiment& experiment, std::span<ToldPoint> told,
                       const experiment::Simulator& simulator);
 
+// The parameter in an entry of `cost`: "7 cpu.mmio_write" is seven times one; "axi.*" is a group.
+std::string parameter_of(const std::string& cost);
 // "One RDMA write of 64 B from node 0 to node 1"
 std::string title_of(const Json& story);
 

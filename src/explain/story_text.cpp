@@ -8,20 +8,19 @@
 #include <vector>
 
 #include "models/sim/units.hpp"
+#include "src/explain/explanation.hpp"
 #include "src/explain/glossary.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::explain {
+
+std::string us_text(std::int64_t ps) { return fmt::format("{:.3f}", static_cast<double>(ps) / 1e6); }
+
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kPsOfUs = 1e6;
 // A pattern that comes back more often is told once.
 constexpr std::size_t kFoldFrom = 3;
 constexpr std::size_t kLeastText = 24;  // columns
-
-std::string us(std::int64_t ps) { return fmt::format("{:.3f}", static_cast<double>(ps) / kPsOfUs); }
 
 std::string text(const Json& json, const char* key) { return json.value(key, std::string()); }
 
@@ -40,8 +39,7 @@ std::string cost_text(const Json& told, const Json& parameters) {
   std::string list;
   for (const Json& each : told.value("cost", Json::array())) {
     const std::string cost = each;
-    const std::string parameter = cost.substr(cost.find_last_of(' ') + 1);
-    const auto known = parameters.find(parameter);
+    const auto known = parameters.find(parameter_of(cost));
     list += list.empty() ? "" : ", ";
     list += known == parameters.end() ? cost : fmt::format("{} = {}", cost, (*known)["value"].get<std::string>());
   }
@@ -62,7 +60,7 @@ std::vector<Line> lines_of(const Json& story, const Json& parameters) {
   return lines;
 }
 
-// How many lines from `first` on repeat the `period` lines before them, word for word but for numbers.
+// Word for word, but for numbers.
 bool is_alike(const Line& a, const Line& b) {
   const auto without_numbers = [](const std::string& s) {
     std::string kept;
@@ -81,6 +79,7 @@ bool is_alike(const Line& a, const Line& b) {
   return a.who == b.who && without_numbers(a.what) == without_numbers(b.what);
 }
 
+// How many times the `period` lines from `first` on come again right after themselves.
 std::size_t repetitions(const std::vector<Line>& lines, std::size_t first, std::size_t period) {
   std::size_t count = 0;
   for (std::size_t at = first + period; at + period <= lines.size(); at += period, ++count) {
@@ -149,12 +148,12 @@ std::string outcome_text(const Json& story) {
   const std::string outcome = text(story, "outcome");
   const std::int64_t latency = story["end"].get<std::int64_t>() - story["begin"].get<std::int64_t>();
   if (outcome == "done")
-    return fmt::format("It took {} us, from the program's first step for it to its last.", us(latency));
+    return fmt::format("It took {} us, from the program's first step for it to its last.", us_text(latency));
   const std::string why = text(story, "why").empty() ? "" : ": " + text(story, "why");
-  if (outcome == "failed") return fmt::format("It FAILED after {} us{}.", us(latency), why);
+  if (outcome == "failed") return fmt::format("It FAILED after {} us{}.", us_text(latency), why);
   if (outcome == "refused") return fmt::format("It was REFUSED: the queue of the device was full{}.", why);
-  return fmt::format("It did NOT END: the run was over {} us after the program's first step for it{}.", us(latency),
-                     why);
+  return fmt::format("It did NOT END: the run was over {} us after the program's first step for it{}.",
+                     us_text(latency), why);
 }
 
 // What there is to know before the first line.
@@ -193,7 +192,7 @@ std::string totals_text(const Json& stories) {
     for (std::size_t s = 0; s < stories.size(); ++s) {
       const std::int64_t all = stories[s]["end"].get<std::int64_t>() - stories[s]["begin"].get<std::int64_t>();
       const std::int64_t time = time_of(s, all);
-      cells.push_back(time == 0 ? "-" : us(time));
+      cells.push_back(time == 0 ? "-" : us_text(time));
       cells.push_back(time == 0 || all == 0
                           ? "-"
                           : fmt::format("{:.1f}", 100.0 * static_cast<double>(time) / static_cast<double>(all)));
@@ -225,8 +224,8 @@ std::string story_text(const Json& document, const TextStyle& style) {
     const std::string cost = style.costs && !line.cost.empty() ? fmt::format(" [{}]", line.cost) : "";
     bool first = true;
     for (const std::string& part : wrapped(line.what + cost, style.width > before ? style.width - before : 0)) {
-      const std::string took = line.took == 0 ? "" : us(line.took);
-      out += first ? fmt::format("{:>12}{:>11}  {:<{}}  {}\n", us(line.at), took, line.who, who, part)
+      const std::string took = line.took == 0 ? "" : us_text(line.took);
+      out += first ? fmt::format("{:>12}{:>11}  {:<{}}  {}\n", us_text(line.at), took, line.who, who, part)
                    : fmt::format("{:{}}{}\n", "", before, part);
       first = false;
     }
@@ -236,12 +235,15 @@ std::string story_text(const Json& document, const TextStyle& style) {
 
 namespace {
 
-// What both sides do at the same time stands beside itself.
+// The width of either side, beside the column of times.
+std::size_t width_of_side(std::size_t width) { return (std::max<std::size_t>(width, 80) - 12 - 5) / 2; }
+
+// Lines of the same instant stand beside each other.
 std::string side_by_side(const std::vector<Line>& left, const std::vector<Line>& right, std::size_t width) {
-  const std::size_t column = (std::max<std::size_t>(width, 80) - 12 - 5) / 2;
+  const std::size_t column = width_of_side(width);
   const auto cell = [&](const Line* line) {
     if (line == nullptr) return std::vector<std::string>();
-    const std::string took = line->took == 0 ? "" : fmt::format(" ({} us)", us(line->took));
+    const std::string took = line->took == 0 ? "" : fmt::format(" ({} us)", us_text(line->took));
     return wrapped(fmt::format("{}: {}{}", line->who, line->what, took), column);
   };
   std::string out;
@@ -257,8 +259,8 @@ std::string side_by_side(const std::vector<Line>& left, const std::vector<Line>&
       const std::string& a = i < left_cell.size() ? left_cell[i] : "";
       const std::string& b = i < right_cell.size() ? right_cell[i] : "";
       const std::size_t pad = column - std::min(column, results::shown_width(a));
-      out +=
-          fmt::format("{:>12}  {}{} |{}{}\n", i == 0 ? us(at) : "", a, std::string(pad, ' '), b.empty() ? "" : " ", b);
+      out += fmt::format("{:>12}  {}{} |{}{}\n", i == 0 ? us_text(at) : "", a, std::string(pad, ' '),
+                         b.empty() ? "" : " ", b);
     }
     l += has_left ? 1 : 0;
     r += has_right ? 1 : 0;
@@ -277,7 +279,7 @@ std::string comparison_text(const Json& document, const TextStyle& style) {
     lines.push_back(lines_of(story, document["parameters"]));
     if (!style.all) lines.back() = folded(lines.back());
   }
-  const std::size_t column = (std::max<std::size_t>(style.width, 80) - 12 - 5) / 2;
+  const std::size_t column = width_of_side(style.width);
   out += fmt::format("\n{:>12}  {:<{}} | {}\n", "time [us]", text(stories[0], "strategy"), column,
                      text(stories[1], "strategy"));
   out += std::string(style.width, '-') + "\n";

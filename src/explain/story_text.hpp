@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,6 +15,8 @@ struct TextStyle {
   bool costs = false;       // with the parameters that times are made of
 };
 
+// Picoseconds as microseconds: "12.345".
+std::string us_text(std::int64_t ps);
 // One of a story's buffers: "source: 64 B at 0x1000 of 'initiator' on node 0, 1 page, ..."
 std::string buffer_text(const nlohmann::ordered_json& buffer);
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 namespace faultline::quiz {
+
 Question choice(std::string text, const std::string& right, Texts options, std::string why, std::string check,
                 Draws& draws, Order order) {
   if (order == Order::drawn) shuffle(options, draws);

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "src/explain/story_text.hpp"
 #include "src/quiz/forms.hpp"
 #include "src/quiz/problem.hpp"
 #include "src/quiz/story_facts.hpp"
@@ -16,10 +17,10 @@
 namespace faultline::quiz {
 namespace {
 
+using explain::us_text;
 using Answer = std::optional<Question>;
 
 constexpr double kPsOfUs = 1e6;
-constexpr unsigned long kMostAhead = 16;  // pages
 constexpr const char* kNoEntry = "no entry";
 constexpr double kPageBytes = 4096;
 // Two values that are nearer to each other are a tie.
@@ -28,8 +29,6 @@ constexpr double kTie = 0.02;
 std::uint64_t whole(std::optional<double> metric) {
   return static_cast<std::uint64_t>(std::llround(metric.value_or(0)));
 }
-
-std::string us(std::int64_t ps) { return fmt::format("{:.3f} us", static_cast<double>(ps) / kPsOfUs); }
 
 Answer where(const Scene& scene, Draws& draws) {
   const Json& story = scene.told.story;
@@ -57,7 +56,7 @@ Answer where(const Scene& scene, Draws& draws) {
       ends.empty()
           ? "Every page that the device uses has an entry in the table that the SMMU walks, with the rights that "
             "the access needs."
-          : fmt::format("The first fault is found {} after the post.", us(first_fault(story)));
+          : fmt::format("The first fault is found {} us after the post.", us_text(first_fault(story)));
   return choice(
       "Does the device meet a page fault in this transfer, and at which end?", text_of(found),
       {"no, at neither end", "yes, at the source alone", "yes, at the destination alone", "yes, at both ends"}, why,
@@ -93,14 +92,14 @@ Answer cause(const Scene& scene, Draws& draws) {
 
 struct Bringer {
   std::string_view setting;  // of strategy.resolve
-  std::string_view call;     // as the story names it
+  std::string_view call;     // as the story tells it
   std::string_view text;
 };
 constexpr auto kBringers = std::to_array<Bringer>(
-    {{"touch-a-page", "a page fault",
+    {{"touch-a-page", "handles a page fault",
       "the fault thread touches the page, as any program would: an ordinary page fault"},
-     {"touch-ahead", "get_user_pages", "the fault thread has the kernel call get_user_pages"},
-     {"fixup-user-fault", "fixup_user_fault", "the fault thread has the kernel call fixup_user_fault"}});
+     {"touch-ahead", "executes get_user_pages", "the fault thread has the kernel call get_user_pages"},
+     {"fixup-user-fault", "executes fixup_user_fault", "the fault thread has the kernel call fixup_user_fault"}});
 
 Answer who(const Scene& scene, Draws& draws) {
   const Json& story = scene.told.story;
@@ -114,9 +113,8 @@ Answer who(const Scene& scene, Draws& draws) {
   std::string told;
   for (const Bringer& each : kBringers) {
     options.emplace_back(each.text);
-    const std::string_view call = each.setting == "touch-a-page" ? "page fault" : each.call;
     const bool is_it = told.empty() || each.setting != "touch-a-page";
-    if (is_it && calls(story, call, first_fault(story), story.at("end").get<std::int64_t>()) > 0) told = each.text;
+    if (is_it && calls(story, each.call, first_fault(story), story.at("end").get<std::int64_t>()) > 0) told = each.text;
   }
   return one_of("Who makes the page present, and how?", std::string(known->text), options,
                 "The strategy names the call. The NIC cannot bring a page: it knows no files, swap devices or frames.",
@@ -137,12 +135,13 @@ Answer walks(const Scene& scene, Draws& draws) {
 }
 
 Answer brought(const Scene& scene, Draws& draws) {
-  // What it takes to have a zero page there is counted, too; so are pages that fixup_user_fault finds present, and
-  // those that touch-ahead brings behind the buffers.
+  // The run counts more faults than pages that become present where a page had to become a zero page first, where
+  // fixup_user_fault finds pages present, and where touch-ahead makes its next call behind the end of the buffer.
   const Told& asked = scene.told;
   if (asked.value("workload.cold_destination_kind") == "zero-page") return {};
-  const bool ahead = std::stoul(asked.value("strategy.touch_ahead_pages")) > kMostAhead;
-  if (faults(asked.story) > 0 && (ahead || asked.value("strategy.resolve") == "fixup-user-fault")) return {};
+  const bool next_calls =
+      std::stoul(asked.value("strategy.touch_ahead_pages")) > std::stoul(asked.value("strategy.call_pages"));
+  if (faults(asked.story) > 0 && (next_calls || asked.value("strategy.resolve") == "fixup-user-fault")) return {};
   const Json& story = scene.told.story;
   std::uint64_t told = 0;
   for (const char* end : {"source", "destination"}) {
@@ -301,9 +300,9 @@ Answer stale(const Scene& scene, Draws& draws) {
     if (!holds("micro-TLB") && !holds("macro TLB")) continue;
     return choice(
         fmt::format(
-            "At {} after the post the entry of page {} of the {} is changed in the table that the device uses. What "
+            "At {} us after the post the entry of page {} of the {} is changed in the table that the device uses. What "
             "still holds the old translation at that instant?",
-            us(at), number, end),
+            us_text(at), number, end),
         text_of(holds("micro-TLB"), holds("macro TLB")),
         {text_of(true, false), text_of(false, true), text_of(true, true), text_of(false, false)},
         "The kernel changes the entry first, then has the TLBs forget it, and waits for that. Until then the "
@@ -318,7 +317,7 @@ Answer hits(const Scene& scene, Draws& draws) {
   const auto found = scene.told.metric("cache_hits");
   if (!gets || !found || whole(gets) != 2) return {};
   const Json& story = scene.told.story;
-  const std::size_t pins = calls(story, "pin_user_pages", story.at("begin").get<std::int64_t>(), 0);
+  const std::size_t pins = calls(story, "executes pin_user_pages", story.at("begin").get<std::int64_t>(), 0);
   return choice("At how many of the two ends does the pin-down cache find the buffer?", std::to_string(whole(found)),
                 {"0", "1", "2"},
                 fmt::format("Where it does not, the buffer is pinned before the post: {} pages.",
@@ -333,7 +332,7 @@ Answer prepared(const Scene& scene, Draws& draws) {
   for (const auto& row : scene.told.result.breakdown) counted = counted || row.step == "prepare";
   return choice("Does the program do anything about its buffers before it posts this transfer?", counted ? "yes" : "no",
                 {"yes", "no"},
-                told ? fmt::format("It begins {} before the post.", us(-story.at("begin").get<std::int64_t>()))
+                told ? fmt::format("It begins {} us before the post.", us_text(-story.at("begin").get<std::int64_t>()))
                      : "It posts at once: the strategy prepares nothing for each transfer.",
                 told ? "yes" : "no", draws, Order::given);
 }

@@ -30,7 +30,7 @@ std::map<std::uint32_t, std::string> pages_at(const Json& story, std::string_vie
 }
 
 std::size_t calls(const Json& story, std::string_view call, std::int64_t from, std::int64_t to) {
-  const std::string begin = fmt::format("The kernel executes {}", call);
+  const std::string begin = fmt::format("The kernel {}", call);
   const Json& told = story.at("told");
   return static_cast<std::size_t>(std::count_if(told.begin(), told.end(), [&](const Json& one) {
     const std::int64_t over = number(one, "at");

@@ -15,8 +15,8 @@ namespace faultline::quiz {
 // Of each watched page of an end the value of a key, at an instant (ps since the post), changes at it included.
 std::map<std::uint32_t, std::string> pages_at(const Json& story, std::string_view end, std::string_view key,
                                               std::int64_t at);
-// How many times the kernel was called so; `call`: how the call's name begins. Calls that were over at `from` or
-// before, or begun after `to`, are not counted.
+// How many sentences begin with "The kernel CALL", such as "executes mlock". Calls that were over at `from` or before,
+// or begun after `to`, are not counted.
 std::size_t calls(const Json& story, std::string_view call, std::int64_t from, std::int64_t to);
 // Ends at which the device has met a page fault: "source", "destination".
 std::vector<std::string> faulting_ends(const Json& story);

@@ -98,9 +98,7 @@ Findings::Findings(const experiment::Experiment& experiment, const experiment::S
 
 void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds,
                    const Failures& failures) {
-  const auto number =
-      static_cast<std::size_t>(std::ranges::find(experiment_.strategies, point.strategy, &experiment::Strategy::name) -
-                               experiment_.strategies.begin());
+  const std::size_t number = experiment_.place_of_strategy(point.strategy);
   Strategy& strategy = strategies_[number];
   const workloads::RegistrationRole role = role_of(point);
   strategy.bound = strategy.bound && role.is_bound;

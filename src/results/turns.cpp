@@ -100,18 +100,15 @@ class Ranks {
   bool is_ahead(const Values& values, std::size_t a, std::size_t b) const {
     return is_better(values.at(a), values.at(b), better_) && relation(values.at(a), values.at(b)) == Relation::apart;
   }
-  std::size_t number_of(const std::string& strategy) const {
-    return static_cast<std::size_t>(std::ranges::find(experiment_.strategies, strategy, &experiment::Strategy::name) -
-                                    experiment_.strategies.begin());
-  }
   void add(Values& values, const Effect& effect, const Response& response) const {
     const experiment::Point& point = sensitivity_.points[effect.base];
     if (response.metric && response.trouble.empty() && rivals_.contains(point.strategy))
-      values[number_of(point.strategy)] = {*response.metric, response.half_width, experiment_.repetitions};
+      values[experiment_.place_of_strategy(point.strategy)] = {*response.metric, response.half_width,
+                                                               experiment_.repetitions};
   }
   void add_baseline(Values& values) const {
     if (rivals_.contains(sensitivity_.baseline))
-      values[number_of(sensitivity_.baseline)] = {1, 0, experiment_.repetitions};
+      values[experiment_.place_of_strategy(sensitivity_.baseline)] = {1, 0, experiment_.repetitions};
   }
 
   const Sensitivity& sensitivity_;

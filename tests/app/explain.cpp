@@ -94,11 +94,11 @@ TEST_CASE("what cannot be told is refused with what could") {
   says({"--strategy", "residant"}, "--strategy: no strategy 'residant'; 'faultline list strategies' shows all");
   says({"--strategy", "residant"}, "'resident'");
   says({"--compare", "resident"}, "--compare: needs two strategies: --compare S1 S2");
-  says({"--compare", "resident", "resident"}, "--compare: 'resident' and itself");
+  says({"--compare", "resident", "resident"}, "--compare: 'resident' twice; allowed: two different strategies");
   says({"--compare", "resident", "fault/touch-ahead", "--strategy", "resident"}, "choose one");
-  says({"--strategy", "resident", "--strategy", "fault/touch-ahead"}, "--strategy: a story is of one");
+  says({"--strategy", "resident", "--strategy", "fault/touch-ahead"}, "--strategy: given 2 times; allowed: once");
   says({"--point", "9"}, "--point: '9' is no point; allowed: a number from 1 to 4");
-  says({"--format", "csv"}, "--format: a story is text or json");
+  says({"--format", "csv"}, "--format: 'csv'; allowed: table, json");
   says({"--html", ""}, "--html: needs a file");
   says({"--html", "x.html", "--terms"}, "--html and --terms");
   says({"--set", "workload.label=full"}, "node 1 has no memory left");
