@@ -89,6 +89,8 @@ TEST_CASE("fixup_user_fault brings absent pages, ends where the VMAs do, and is 
   const auto refused = b.run(b.vm.fixup_user_faults(b.thread, *b.process, va + 2 * kPage, kPage, true));
   CHECK(refused.value.error == Error::bad_address);
   CHECK(refused.value.value == 0);
+  CHECK(refused.took == b.config.syscall);
+  CHECK(b.counted("os.pgfault") == 2);
 }
 
 namespace {

@@ -13,6 +13,7 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
                       Mm::of(process).lock.try_lock_vma(exec, va);
   if (!by_vma) co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const Error error = co_await fault(exec, process, va, write, sim::Time{0});
+  if (error == Error::bad_address) co_await run(exec, core_.config.fault_no_alloc);  // the exception; a call has none
   const bool kept = Mm::of(process).lock.unlock_fault(exec);
   if (core_.config.kernel.has(Change::vma_locks)) {
     VmCounters& counters = core_.counters;
@@ -21,20 +22,26 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
   co_return error;
 }
 
+// Linux's handle_mm_fault, and the look at the VMA before it: only what has passed that is counted.
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
-  const ToldCall told(core_.context, process, "page fault", at, 1);
-  ++core_.counters.pgfault;
-  ++Mm::of(process).faults.minor;
   if (process.was_killed()) co_return Error::killed;
   const VirtualAddress va = sim::page_begin(at);
   const AddressSpace& space = Mm::of(process).space;
+  const Vma* allowing = space.find(va);
+  if (allowing == nullptr || !allowing->allows(write)) {
+    co_await run(exec, owed);
+    co_return Error::bad_address;
+  }
+  const ToldCall told(core_.context, exec, process, "page fault", at, 1);
+  ++core_.counters.pgfault;
+  ++Mm::of(process).faults.minor;
   const sim::Time short_fault = core_.config.fault_no_alloc;
   Error error = Error::again;
   while (error == Error::again) {
     const Vma* vma = space.find(va);
     const PageState* page = space.entry(va);
     if (vma == nullptr || !vma->allows(write)) {
-      co_await run(exec, owed + short_fault);
+      co_await run(exec, owed);
       error = Error::bad_address;
     } else if (page == nullptr && vma->hugetlb != 0) {
       error = co_await hugetlb_fault(exec, process, va, write, owed);
@@ -43,6 +50,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
     } else if (page->in_motion()) {
+      const ToldCall wait(core_.context, exec, process, "wait for the page, which is moving");
       co_await core_.cpu.sleep(exec, Mm::of(process).page_settled);
       continue;  // nothing has been charged
     } else if (page->entry == Entry::swapped) {
@@ -311,7 +319,7 @@ void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
 
 Range Vm::accessible_part(const Process& process, Range range, bool write) {
   range.end = Mm::of(process).space.accessible_until(range.begin, range.end, write);
-  if (range.end == range.begin) range.end += kPage;  // a fault on that page is refused
+  if (range.end == range.begin) range.end += kPage;  // that page is refused
   return range;
 }
 
@@ -328,7 +336,7 @@ sim::Task<Result<std::uint64_t>> Vm::fixup_user_faults(cpu::Execution& exec, Pro
 sim::Task<Result<std::uint64_t>> Vm::bring_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                  std::uint64_t bytes, bool write, Bring bring) {
   const bool by_faults = bring == &Vm::bring_by_faults;
-  const ToldCall told(core_.context, process, by_faults ? "fixup_user_fault" : "get_user_pages", va, bytes);
+  const ToldCall told(core_.context, exec, process, by_faults ? "fixup_user_fault" : "get_user_pages", va, bytes);
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};

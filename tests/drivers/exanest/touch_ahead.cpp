@@ -37,10 +37,10 @@ TEST_CASE("touch-ahead of 2^20 pages in one call ends where the mapping ends") {
   CHECK(b.pages(buffer, 6) == "----dd");
 }
 
-TEST_CASE("touch-ahead from the address space's last page is an ordinary fault, which nothing is mapped for") {
+TEST_CASE("touch-ahead from the address space's last page is refused as any other where nothing is mapped") {
   FaultBench b(Resolve::touch_ahead, 4);
   b.handle({fault(b.process.space().all().end - kPage)});
-  CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall + b.config.os.fault_no_alloc, {40, 0, 2}));
+  CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall, {40, 0, 2}));
 }
 
 TEST_CASE("touch-ahead that runs out of memory behind the faulting page has resolved that") {
@@ -67,7 +67,7 @@ TEST_CASE("a fault where nothing is mapped aborts the transfer, by touch-ahead")
   FaultBench b(Resolve::touch_ahead);
   const std::uint64_t nowhere = b.map(1) + kPage;
   b.handle({fault(nowhere, 0, false)});
-  CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall + b.config.os.fault_no_alloc, {40, 0, 2}));
+  CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall, {40, 0, 2}));
   CHECK(b.at(step::kRetryRequested).empty());
 }
 
