@@ -137,6 +137,14 @@ TEST_CASE("strategies that keep pages present bring them back when they set up, 
   }
 }
 
+TEST_CASE("pages are written before they are put away, whatever the target's program waits for") {
+  run_well(preset("pin-per-transfer") + Settings{{"workload.cold", "source"},
+                                                 {"workload.cold_source_kind", "swapped"},
+                                                 {"workload.iterations", 3},
+                                                 {"os.swap_bytes", "1 GiB"},
+                                                 {"inject.mechanism", "reclaim"}});
+}
+
 TEST_CASE("trains keep times whatever cold pages are") {
   for (const Settings& settings :
        {kSwapDevice + cold_kind("source", "swapped"), kSwapDevice + cold_kind("destination", "swapped"),

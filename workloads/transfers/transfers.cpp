@@ -237,9 +237,11 @@ Task<void> Transfers::put_away(const Lane& lane, bool target) {
 Task<void> Transfers::write_again(const Lane& lane, bool target) {
   Endpoint& endpoint = endpoint_at(target);
   if (disturbed_) {
-    check_buffer(co_await endpoint.vm().touch_range(endpoint.thread(), endpoint.process(), address_at(lane, target),
-                                                    config_.size, true),
-                 "writing", endpoint.vm());
+    // The target's own thread may be waiting for a request.
+    cpu::Execution& thread = target && strategy_.asks_target() ? *pagers_[1] : endpoint.thread();
+    check_buffer(
+        co_await endpoint.vm().touch_range(thread, endpoint.process(), address_at(lane, target), config_.size, true),
+        "writing", endpoint.vm());
   }
   co_await endpoint.vm().store(endpoint.process(), address_at(lane, target), config_.size, kUsedSeed + started_);
 }
