@@ -163,7 +163,8 @@ std::string Limit::text() const {
   const std::string is_busy = fmt::format("{} is busy {} of the time", capital(part), percents(least, most));
   switch (kind) {
     case Kind::none_busy:
-      return fmt::format("No part of the machine is busy for more than {:.1f} % of the time ({}).", most, part);
+      return fmt::format(
+          "Limited by no part of the machine alone: none is busy for more than {:.1f} % of the time ({}).", most, part);
     case Kind::sent_again:
       return fmt::format("{}; {}{} of payload were sent again meanwhile.", is_busy, least < most ? "up to " : "",
                          rounded_bytes(again));

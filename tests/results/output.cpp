@@ -185,11 +185,13 @@ TEST_CASE("what limits points is said once for those of which one sentence says 
   const std::string text = report_tables({run.experiment, run.points, run.outcomes}, 200);
   INFO(text);
   CHECK(text.find(
-            "\nlimit: No part of the machine is busy for more than 30.0 % of the time (the DDR controller of node 1). "
+            "\nlimit: Limited by no part of the machine alone: none is busy for more than 30.0 % of the time (the DDR "
+            "controller of node 1). "
             "[default, workload.size = 64 B]\n"
             "limit: Limited by the busiest outgoing link of node 0, busy 91.0 to 97.3 % of the time: whatever else "
             "were faster would save 2.7 to 9.0 % of the time at most. [default, workload.size = 1 KiB, and 1 more]\n"
-            "limit: No part of the machine is busy for more than 45.0 % of the time (the R5 of node 0). "
+            "limit: Limited by no part of the machine alone: none is busy for more than 45.0 % of the time (the R5 of "
+            "node 0). "
             "[default, workload.size = 4 KiB]\n"
             "limit: Limited by the busiest outgoing link of node 2, busy 91.0 % of the time: whatever else were "
             "faster would save 9.0 % of the time at most. [default, workload.size = 1 MiB]\n") != std::string::npos);

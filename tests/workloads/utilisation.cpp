@@ -179,13 +179,14 @@ TEST_CASE("limits of points with one sentence have the range of their shares, ot
   CHECK_FALSE(none.joins({Limit::Kind::none_busy, "the DDR controller of node 1", 40, 40, 0}));
   REQUIRE(none.joins({Limit::Kind::none_busy, "the R5 of node 0", 40, 40, 0}));
   none.join({Limit::Kind::none_busy, "the R5 of node 0", 40, 40, 0});
-  CHECK(none.text() == "No part of the machine is busy for more than 40.0 % of the time (the R5 of node 0).");
+  CHECK(none.text() ==
+        "Limited by no part of the machine alone: none is busy for more than 40.0 % of the time (the R5 of node 0).");
   CHECK(Limit{}.text().empty());
 }
 
 TEST_CASE("with nothing busy the steps are named as what transfers wait for") {
   const Point point = run_well(preset("resident") + Settings{{"workload.size", "64 B"}});
-  CHECK(point.limit.find("No part of the machine is busy for more than ") == 0);
+  CHECK(point.limit.find("Limited by no part of the machine alone: none is busy for more than ") == 0);
 }
 
 TEST_CASE("a fault thread is busy from when it has records until it waits for more") {

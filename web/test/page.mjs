@@ -59,7 +59,7 @@ const tests = {
   async 'what limits the points is said, and each node that was busy is a row'() {
     const limited = points.filter((p) => p.limit);
     const said = await page.locator('#limits li').allInnerTexts();
-    assert.ok(said.length > 1 && said.some((words) => words.startsWith('No part of the machine is busy for more than ')), said.join('; '));
+    assert.ok(said.length > 1 && said.some((words) => words.startsWith('Limited by no part of the machine alone: none is busy for more than ')), said.join('; '));
     const more = said.map((words) => Number(words.match(/and ([\d,]+) more$/)?.[1].replace(',', '') ?? 0) + 1);
     assert.equal(more.reduce((a, b) => a + b, 0), limited.length);
     for (const p of limited.filter((each) => !each.limit.startsWith('No part'))) {
