@@ -217,8 +217,8 @@ std::string composition_text(const Json& entry, std::size_t width) {
   return text;
 }
 
-// `with_parameters`: what platforms and strategies set.
-std::string plain_text(const Listing& listing, std::size_t width, bool alone, bool with_parameters) {
+// `whole`: also what platforms and strategies set, and what strategies are made of.
+std::string plain_text(const Listing& listing, std::size_t width, bool whole) {
   if (listing.kind == "parameters") return parameters_text(listing.entries);
   std::size_t names = 0;
   for (const Json& entry : listing.entries)
@@ -236,11 +236,11 @@ std::string plain_text(const Listing& listing, std::size_t width, bool alone, bo
     const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
     text += fmt::format("  {:<{}}  {}\n", entry.at("name").get<std::string>(), names,
                         results::wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
-    if (with_parameters && entry.contains("based_on")) {
+    if (whole && entry.contains("based_on")) {
       for (const auto& [key, value] : entry.at("parameters").items())
         text += fmt::format("    {} = {}\n", key, value.get<std::string>());
     }
-    if (alone) text += composition_text(entry, width);
+    if (whole) text += composition_text(entry, width);
   }
   return text;
 }
@@ -272,7 +272,8 @@ int list_command(const Call& call) {
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, call.library, call.simulator));
   }
   if (!pattern.empty() && listings.front().entries.empty())
-    throw UserError("list {}: none matches '{}'", kind, pattern);
+    throw UserError("list {}: none matches '{}'{}", kind, pattern,
+                    kind == "strategies" ? "; 'faultline config EXPERIMENT' shows those of an experiment's own" : "");
   if (call.options.format == Format::json) {
     Json all = Json::object();
     for (const Listing& listing : listings) all[listing.kind] = listing.entries;
@@ -282,8 +283,10 @@ int list_command(const Call& call) {
   } else {
     for (const Listing& listing : listings) {
       if (kind.empty()) call.console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
-      call.console.out << plain_text(listing, call.console.width, !kind.empty(), !pattern.empty());
+      call.console.out << plain_text(listing, call.console.width, !pattern.empty());
     }
+    if (kind == "strategies" && pattern.empty())
+      call.console.out << "\n'faultline list strategies NAME' says what one is made of, adds and does not go with.\n";
     if (kind.empty())
       call.console.out
           << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";

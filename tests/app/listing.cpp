@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 TEST_CASE("list shows what there is, for people and for programs") {
   CHECK(faultline_program({"list", "strategies"}).out ==
         "  fault/touch-a-page  tolerate the fault, one page at a time\n  fault/touch-ahead   tolerate the fault\n"
-        "  resident            all pages present\n");
+        "  resident            all pages present\n"
+        "\n'faultline list strategies NAME' says what one is made of, adds and does not go with.\n");
   CHECK(faultline_program({"list", "experiments"}).out == "  sizes  How does latency grow with size?\n");
   CHECK(faultline_program({"list", "workloads"}).out == "  write  RDMA write\n  read   RDMA read\n");
   CHECK(faultline_program({"list", "parameters", "net*y"}).out ==
