@@ -26,7 +26,13 @@ const quiz::Topic& topic_named(const std::string& name) {
   throw UserError("no topic '{}'; {}", name, experiment::allowed_names(name, names));
 }
 
-std::string topics_text() {
+std::string topics_text(Format format) {
+  if (format == Format::json) {
+    quiz::Json all = quiz::Json::array();
+    for (const quiz::Topic& topic : quiz::topics())
+      all.push_back({{"topic", topic.name}, {"lab", topic.lab}, {"title", topic.title}});
+    return all.dump(1) + "\n";
+  }
   std::string text;
   for (const quiz::Topic& topic : quiz::topics())
     text += fmt::format("  {:<12} lab {:>2}  {}\n", topic.name, topic.lab, topic.title);
@@ -84,7 +90,9 @@ int quiz_command(const Call& call) {
   const Options& options = call.options;
   if (options.format == Format::csv) throw UserError("--format: 'csv'; allowed: table, json");
   if (options.arguments.empty()) {
-    call.console.out << topics_text();
+    if (options.seed || options.answers || !options.secret.empty())
+      throw UserError("quiz: --seed, --answers and --secret need a topic; 'faultline quiz' lists them");
+    call.console.out << topics_text(options.format);
     return kFine;
   }
   const quiz::Topic& topic = topic_named(options.arguments.front());
@@ -94,7 +102,8 @@ int quiz_command(const Call& call) {
   const std::uint64_t seed = options.seed.value_or(1);
   quiz::Draws draws(sim::Seed(seed), fmt::format("quiz {} {}", topic.name, options.secret));
   for (unsigned drawn = 0; drawn < kMostScenes; ++drawn) {
-    std::vector<Point> both{points[draws.below(points.size())]};
+    const std::size_t number = draws.below(points.size());
+    std::vector<Point> both{points[number]};
     const Point* other = drawn_other(points, both.front(), draws);
     if (other == nullptr) continue;
     both.push_back(*other);
@@ -107,8 +116,13 @@ int quiz_command(const Call& call) {
       call.console.err << "interrupted: nothing is asked\n";
       return kInterrupted;
     }
-    quiz::Page page{topic, seed, !options.secret.empty(), scene_text(scene, call.simulator),
-                    ask_all(topic, scene, draws)};
+    quiz::Page page{topic,
+                    seed,
+                    !options.secret.empty(),
+                    scene_text(scene, call.simulator),
+                    ask_all(topic, scene, draws),
+                    fmt::format("faultline explain configs/quizzes/{}.toml --point {} --seed {}", topic.name,
+                                number + 1, simulated)};
     check(page.questions, both.front());
     if (page.questions.size() < kLeastQuestions) continue;
     call.console.out << (options.format == Format::json ? page_json(page, options.answers).dump(1) + "\n"

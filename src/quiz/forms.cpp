@@ -27,7 +27,8 @@ Question one_of(std::string text, const std::string& right, Texts others, std::s
 }
 
 Question count(std::string text, std::uint64_t right, std::string why, std::uint64_t check, Draws& draws) {
-  std::set<std::uint64_t> others{0, 1, right + 1, right + 2, 2 * right, 2 * right + 1};
+  // At least three besides the right one, or the number of options would tell of a 0.
+  std::set<std::uint64_t> others{0, 1, right + 1, right + 2, right + 3, 2 * right, 2 * right + 1};
   if (right > 1) others.insert({right - 1, right / 2});
   Texts texts;
   for (const std::uint64_t other : others) texts.push_back(std::to_string(other));

@@ -74,6 +74,7 @@ std::string page_text(const Page& page, bool answers, std::size_t width) {
       text += indented(fmt::format("{}) {}", letter(i), question.options[i]), 6);
     if (answers) text += indented(answer_text(question), 3);
   }
+  if (answers) text += "\nTo see it happen:\n   " + page.command + "\n";
   return text;
 }
 
@@ -87,6 +88,7 @@ Json page_json(const Page& page, bool answers) {
     one["answer"] = std::string(1, letter(question.right));
     one["why"] = question.why;
   }
+  if (answers) made["command"] = page.command;
   return made;
 }
 

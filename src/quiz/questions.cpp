@@ -135,13 +135,11 @@ Answer walks(const Scene& scene, Draws& draws) {
 }
 
 Answer brought(const Scene& scene, Draws& draws) {
-  // The run counts more faults than pages that become present where a page had to become a zero page first, where
-  // fixup_user_fault finds pages present, and where touch-ahead makes its next call behind the end of the buffer.
+  // The run counts more faults than pages that become present where a page had to become a zero page first, and where
+  // fixup_user_fault finds pages present.
   const Told& asked = scene.told;
   if (asked.value("workload.cold_destination_kind") == "zero-page") return {};
-  const bool next_calls =
-      std::stoul(asked.value("strategy.touch_ahead_pages")) > std::stoul(asked.value("strategy.call_pages"));
-  if (faults(asked.story) > 0 && (next_calls || asked.value("strategy.resolve") == "fixup-user-fault")) return {};
+  if (faults(asked.story) > 0 && asked.value("strategy.resolve") == "fixup-user-fault") return {};
   const Json& story = scene.told.story;
   std::uint64_t told = 0;
   for (const char* end : {"source", "destination"}) {
@@ -320,8 +318,7 @@ Answer hits(const Scene& scene, Draws& draws) {
   const std::size_t pins = calls(story, "executes pin_user_pages", story.at("begin").get<std::int64_t>(), 0);
   return choice("At how many of the two ends does the pin-down cache find the buffer?", std::to_string(whole(found)),
                 {"0", "1", "2"},
-                fmt::format("Where it does not, the buffer is pinned before the post: {} pages.",
-                            whole(scene.told.metric("pinned_bytes_peak").value_or(0) / kPageBytes)),
+                "Where it does not, the program pins the buffer before the post, and the cache keeps it.",
                 std::to_string(2 - std::min<std::size_t>(2, pins)), draws, Order::given);
 }
 

@@ -29,6 +29,7 @@ without, answered, secret = (json.load(open(f"{name}.json")) for name in ("witho
 for question in answered["questions"]:
     assert question.pop("answer") in "abcd"[:len(question["options"])], question
     assert question.pop("why"), question
+assert answered.pop("command").startswith("faultline explain configs/quizzes/first-fault.toml --point "), answered
 assert without == answered
 assert secret["secret"] and not without["secret"]
 assert secret["scene"] != without["scene"] or secret["questions"] != without["questions"]
@@ -37,6 +38,17 @@ if grep -q key secret.json; then
   echo "the page tells the secret"
   exit 1
 fi
+# The command at the end tells of the same transfer.
+command="$(python3 -c 'import json; print(json.load(open("with.json"))["command"])')"
+read -ra arguments <<<"${command#faultline }"
+(cd "$FAULTLINE_SOURCE" && "$program" "${arguments[@]}" -q) >story.txt
+for first in "One RDMA " "source: " "destination: "; do
+  told="$(grep -m 1 "^$first" story.txt)"
+  grep -q "^${told%% of *}" one.txt || { echo "the page does not have: $told"; exit 1; }
+done
+run 0 "$program" quiz --format json
+python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])) == 10' "$output"
+run 2 "$program" quiz --answers
 run 2 "$program" quiz first-fualt
 expect "no topic 'first-fualt'" "did you mean 'first-fault'?"
 run 2 "$program" quiz time --format csv
