@@ -209,6 +209,7 @@ void check_output(const std::string& option, const fs::path& file, const std::st
   if (!fs::is_regular_file(file, ignored)) refuse("is no regular file; name another");
   std::array<char, 64> first{};
   std::ifstream in(file, std::ios::binary);
+  if (!in) refuse("is there and cannot be read; name another file");
   in.read(first.data(), first.size());
   const std::string_view begin(first.data(), static_cast<std::size_t>(in.gcount()));
   if (!begin.empty() && !is_alike(begin)) refuse("is there and is no " + what + "; name another file");

@@ -101,7 +101,13 @@ Json story_of(const experiment::Point& point, const runs::PointOutcome& outcome,
   const auto begun = json["begun"].get<std::uint64_t>();
   const std::string why = json["why"];
   if (!why.empty()) throw UserError("{}: the run ended before the transfer began: {}", point.label(), why);
+  if (!outcome.error.empty())
+    throw UserError("{}: the run ended before the transfer began: {}", point.label(), outcome.error);
   if (begun == 0) throw UserError("{}: there is no transfer to tell of in this kind of workload", point.label());
+  if (wanted == 0)
+    throw UserError(
+        "{}: the run ended before the first measured transfer began; --transfer 1 to {} tells of another one",
+        point.label(), begun);
   throw UserError("--transfer: {}; allowed: 1 to {}, as many as the programs of {} begin", wanted, begun,
                   point.label());
 }
@@ -129,6 +135,9 @@ void check_page(const Options& options) {
         "--html: this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the "
         "Debian packages nodejs and npm, and build it again");
   }
+  const fs::path folder = fs::path(options.html).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder))
+    throw UserError("--html: {}: there is no folder {}", options.html, folder.string());
   check_output("--html", options.html, "page",
                [](std::string_view first) { return first.starts_with("<!doctype html>"); });
 }

@@ -21,14 +21,18 @@ std::optional<BankView> bank_view(Node& node, std::uint32_t process) {
   return BankView{bank->table(), bank->va_bits(), bank->fsr(), bank->far, bank->fsynr0};
 }
 
-TranslationView translation_view(Node& node, std::uint32_t process, std::uint64_t va) {
-  TranslationView view;
+TlbView tlb_view(Node& node, std::uint32_t process, std::uint64_t va) {
   const smmu::ContextBank* bank = node.smmu.bank_of(static_cast<std::uint16_t>(process));
-  if (bank == nullptr || bank->va_bits() == 0) return view;
-  view.micro = entry_of(node.smmu.micro_tlb_entry(bank->tag(), va), va);
-  view.macro = entry_of(node.smmu.macro_tlb_entry(bank->tag(), va), va);
-  std::uint64_t table = bank->table();
-  for (view.level = smmu::start_level(bank->va_bits());; ++view.level) {
+  if (bank == nullptr) return {};
+  return {entry_of(node.smmu.micro_tlb_entry(bank->tag(), va), va),
+          entry_of(node.smmu.macro_tlb_entry(bank->tag(), va), va)};
+}
+
+WalkView walk_view(Node& node, const BankView& bank, std::uint64_t va) {
+  WalkView view;
+  if (bank.va_bits == 0) return view;
+  std::uint64_t table = bank.table;
+  for (view.level = smmu::start_level(bank.va_bits);; ++view.level) {
     view.descriptor = node.ddr.frames().read_word(table + 8 * smmu::level_index(va, view.level));
     const bool leads_on = view.level < 3 && (view.descriptor & smmu::descriptor::kValid) != 0 &&
                           (view.descriptor & smmu::descriptor::kTableOrPage) != 0;

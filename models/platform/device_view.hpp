@@ -27,17 +27,23 @@ struct TlbEntry {
   bool operator==(const TlbEntry&) const = default;
 };
 
-struct TranslationView {
-  std::uint64_t descriptor = 0;  // the last one that a walk reads: a page's or a block's, or the first not valid
-  unsigned level = 0;            // of the table that it stands in
+struct TlbView {
   std::optional<TlbEntry> micro;
   std::optional<TlbEntry> macro;
-  bool operator==(const TranslationView&) const = default;
+  bool operator==(const TlbView&) const = default;
+};
+
+struct WalkView {
+  std::uint64_t descriptor = 0;  // the last one that a walk reads: a page's or a block's, or the first not valid
+  unsigned level = 0;            // of the table that it stands in
+  bool operator==(const WalkView&) const = default;
 };
 
 // Nothing where no bank is of this process.
 std::optional<BankView> bank_view(Node& node, std::uint32_t process);
-TranslationView translation_view(Node& node, std::uint32_t process, std::uint64_t va);
+// The same while the node's smmu.tlb_changes() is.
+TlbView tlb_view(Node& node, std::uint32_t process, std::uint64_t va);
+WalkView walk_view(Node& node, const BankView& bank, std::uint64_t va);
 // "0x40000002: translation fault"
 std::string fsr_text(std::uint32_t fsr);
 

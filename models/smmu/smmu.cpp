@@ -178,6 +178,12 @@ std::optional<Leaf> Smmu::micro_tlb_entry(const Tag& tag, std::uint64_t va) cons
 
 std::optional<Leaf> Smmu::macro_tlb_entry(const Tag& tag, std::uint64_t va) const { return parts_->tcu.peek(tag, va); }
 
+std::uint64_t Smmu::tlb_changes() const {
+  std::uint64_t changes = parts_->tcu.tlb_changes();
+  for (const auto& tbu : parts_->tbus) changes += tbu->tlb_changes();
+  return changes;
+}
+
 void Smmu::observe_faults(FaultObserver& observer) { parts_->state.fault_observer = &observer; }
 
 void Smmu::end_of_elaboration() {

@@ -72,6 +72,7 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   const ContextBank* bank_of(std::uint16_t asid) const;
   std::optional<Leaf> micro_tlb_entry(const Tag& tag, std::uint64_t va) const;  // of the first TBU that has one
   std::optional<Leaf> macro_tlb_entry(const Tag& tag, std::uint64_t va) const;
+  std::uint64_t tlb_changes() const;  // grows whenever one of these two may have changed
 
  private:
   struct Parts;

@@ -122,6 +122,7 @@ class Tbu {
 
   // What the micro-TLB holds, for observers: no counter counts, and the entry does not become younger.
   std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return micro_tlb_.peek(tag, va); }
+  std::uint64_t tlb_changes() const { return micro_tlb_.changes(); }
 
  private:
   // Short lists: a deque takes memory even if it stays empty, in thousands of nodes.

@@ -33,6 +33,7 @@ class Tcu {
 
   // What the macro TLB holds, for observers: no counter counts, and the entry does not become younger.
   std::optional<Leaf> peek(const Tag& tag, std::uint64_t va) const { return macro_tlb_.peek(tag, va); }
+  std::uint64_t tlb_changes() const { return macro_tlb_.changes(); }
 
  private:
   // One walk. Several misses (of other TBUs, or of the other channel) may wait for it.

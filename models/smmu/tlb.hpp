@@ -154,6 +154,7 @@ class Tlb {
   // Returns what it replaced.
   std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
     seen_[leaf.level] = true;
+    ++changes_;
     return leaves_.insert(tag, va, leaf.level, leaf);
   }
   // How far the translation of this address goes: to the end of its page or block, if no entry is for a part of that.
@@ -162,10 +163,16 @@ class Tlb {
     return level_bytes(whole ? leaf.level : 3);
   }
   bool has_blocks() const { return seen_[1] || seen_[2]; }
-  void invalidate(const Invalidation& what) { leaves_.invalidate(what); }
+  void invalidate(const Invalidation& what) {
+    ++changes_;
+    leaves_.invalidate(what);
+  }
+  // Grows whenever what peek() says may have changed.
+  std::uint64_t changes() const { return changes_; }
 
  private:
   SetAssociative<Leaf> leaves_;
+  std::uint64_t changes_ = 0;
   std::array<bool, 4> seen_{};  // levels that were ever inserted: the others need no search
 };
 

@@ -92,6 +92,7 @@ Json explanation_json(const experiment::Experiment& experiment, std::span<ToldPo
             {"stories", Json::array()}};
   for (ToldPoint& one : told) {
     Json story{{"strategy", one.point.strategy},
+               {"point", one.point.label()},
                {"meaning", experiment.strategy_named(one.point.strategy).description}};
     story.update(one.story);
     made["stories"].push_back(std::move(story));

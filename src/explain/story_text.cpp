@@ -138,8 +138,8 @@ std::vector<std::string> wrapped(const std::string& what, std::size_t width) {
 std::string buffer_text(const Json& buffer) {
   return fmt::format("{}: {} at {} of '{}' on node {}, {} page{}, translated by {}", text(buffer, "end"),
                      sim::format_bytes(buffer["bytes"].get<std::uint64_t>()), text(buffer, "address"),
-                     text(buffer, "process"), buffer["node"].get<unsigned>(), buffer["pages"].size(),
-                     buffer["pages"].size() == 1 ? "" : "s", text(buffer, "table"));
+                     text(buffer, "process"), buffer["node"].get<unsigned>(), buffer["page_count"].get<std::uint64_t>(),
+                     buffer["page_count"] == 1 ? "" : "s", text(buffer, "table"));
 }
 
 namespace {
@@ -162,28 +162,37 @@ std::string head_of(const Json& document, const Json& story, std::size_t width) 
   const auto add = [&](const std::string& line) { head += results::wrap(line, width, 2) + "\n"; };
   add(fmt::format("strategy {}: {}", text(story, "strategy"), text(story, "meaning")));
   add(fmt::format("transfer {} of experiment {}: {}; seed {}", story["number"].get<std::uint64_t>(),
-                  text(document, "experiment"), text(document, "point"), document["seed"].get<std::uint64_t>()));
+                  text(document, "experiment"), text(story, "point"), document["seed"].get<std::uint64_t>()));
   for (const Json& buffer : story["buffers"]) add(buffer_text(buffer));
   add(outcome_text(story));
   const bool faults =
       std::ranges::any_of(story.value("told", Json::array()), [](const Json& t) { return t["fault"].get<bool>(); });
-  if (!faults && !story["buffers"].empty()) add("The device met no page fault: its translations were all there.");
+  if (!faults && !story["buffers"].empty())
+    add(fmt::format("The device met no page fault{}.",
+                    text(story, "outcome") == "done" ? ": its translations were all there" : ""));
   if (!text(story, "cut").empty()) add(text(story, "cut"));
   return head;
 }
 
 std::string totals_text(const Json& stories) {
   std::vector<results::Column> columns{results::left("where the time went")};
-  std::vector<std::string> causes;
-  std::vector<std::map<std::string, std::int64_t>> times(stories.size());
+  // What a cause is made of stands below it, in rows of its own.
+  std::vector<std::pair<std::string, std::vector<std::string>>> causes;
+  std::vector<std::map<std::pair<std::string, std::string>, std::int64_t>> times(stories.size());
   for (std::size_t s = 0; s < stories.size(); ++s) {
     const std::string name = stories.size() > 1 ? text(stories[s], "strategy") : "time";
     columns.push_back(results::right(name, "[us]"));
     columns.push_back(results::right("share", "[%]"));
     for (const Json& total : stories[s].value("totals", Json::array())) {
       const std::string cause = total["cause"];
-      if (std::ranges::find(causes, cause) == causes.end()) causes.push_back(cause);
-      times[s][cause] = total["ps"];
+      auto known = std::ranges::find(causes, cause, &decltype(causes)::value_type::first);
+      if (known == causes.end()) known = causes.insert(known, {cause, {}});
+      times[s][{cause, ""}] = total["ps"];
+      for (const Json& step : total["steps"]) {
+        const std::string part = step["step"];
+        if (std::ranges::find(known->second, part) == known->second.end()) known->second.push_back(part);
+        times[s][{cause, part}] = step["ps"];
+      }
     }
   }
   results::TextTable table(columns);
@@ -199,8 +208,16 @@ std::string totals_text(const Json& stories) {
     }
     table.add(std::move(cells));
   };
-  for (const std::string& cause : causes) {
-    row(cause, [&](std::size_t s, std::int64_t) { return times[s].contains(cause) ? times[s][cause] : 0; });
+  const auto add = [&](const std::string& shown, const std::string& cause, const std::string& step) {
+    row(shown, [&](std::size_t s, std::int64_t) {
+      const auto found = times[s].find({cause, step});
+      return found == times[s].end() ? 0 : found->second;
+    });
+  };
+  for (const auto& [cause, steps] : causes) {
+    add(cause, cause, "");
+    if (steps.size() < 2) continue;
+    for (const std::string& step : steps) add("  of it: " + step, cause, step);
   }
   table.gap();
   row("in all", [](std::size_t, std::int64_t all) { return all; });

@@ -15,13 +15,13 @@ namespace {
 Json document(std::vector<test::FakeStory> told) {
   Json made{{"title", "One RDMA write"},
             {"experiment", "mine"},
-            {"point", "resident"},
             {"seed", 1},
             {"terms", {{"SMMU", "It translates."}}},
             {"parameters", {{"cpu.cores", {{"value", "4"}}}}},
             {"stories", Json::array()}};
   for (const auto& story : told) {
-    Json one{{"strategy", made["stories"].empty() ? "first" : "second"}, {"meaning", "what it does"}};
+    Json one{
+        {"strategy", made["stories"].empty() ? "first" : "second"}, {"meaning", "what it does"}, {"point", "resident"}};
     one.update(story.json());
     made["stories"].push_back(one);
   }
@@ -51,6 +51,18 @@ TEST_CASE("a story is its head, its sentences with times, and the time by cause"
   CHECK_FALSE(has(text, "met no page fault"));
   CHECK_FALSE(has(text, "cpu.cores"));
   CHECK(has(story_text(document({{}}), {.width = 100, .costs = true}), "The page is brought. [7 cpu.cores = 4]"));
+}
+
+TEST_CASE("steps stand below the cause that they make up, where there are several") {
+  Json told = document({{}});
+  Json& totals = told["stories"][0]["totals"];
+  totals[0]["steps"] = {{{"step", "walk"}, {"ps", 1'000'000}}, {{"step", "record"}, {"ps", 1'120'000}}};
+  totals[1]["steps"] = {{{"step", "all of it"}, {"ps", 500'000}}};
+  const std::string text = story_text(told, {.width = 100});
+  INFO(text);
+  CHECK(has(text, "\n  of it: walk"));
+  CHECK(has(text, "\n  of it: record"));
+  CHECK_FALSE(has(text, "all of it"));
 }
 
 TEST_CASE("what comes several times in a row is told once") {

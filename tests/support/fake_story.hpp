@@ -62,6 +62,7 @@ struct FakeStory {
                {"bytes", bytes},
                {"va_bits", 39},
                {"table", "the process's own page table"},
+               {"page_count", 1},
                {"pages", {"0x1000"}}}}},
             {"lanes", {{{"node", 0}, {"name", "program"}}}},
             {"events", Json::array()},
@@ -69,8 +70,11 @@ struct FakeStory {
             {"state", Json::object()},
             {"changes", Json::array()},
             {"totals",
-             {{{"cause", "the transfer itself"}, {"ps", at}, {"share", 80.0}},
-              {{"cause", "preparing the buffers before the post"}, {"ps", 500'000}, {"share", 20.0}}}},
+             {{{"cause", "the transfer itself"}, {"ps", at}, {"share", 80.0}, {"steps", Json::array()}},
+              {{"cause", "preparing the buffers before the post"},
+               {"ps", 500'000},
+               {"share", 20.0},
+               {"steps", Json::array()}}}},
             {"told", told}};
   }
 };

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "models/platform/lives.hpp"
 #include "tests/support/point.hpp"
@@ -31,7 +33,13 @@ std::int64_t length(const Json& story) { return story["end"].get<std::int64_t>()
 
 std::int64_t sum_of_totals(const Json& story) {
   std::int64_t sum = 0;
-  for (const Json& total : story["totals"]) sum += total["ps"].get<std::int64_t>();
+  for (const Json& total : story["totals"]) {
+    sum += total["ps"].get<std::int64_t>();
+    std::int64_t steps = 0;
+    for (const Json& step : total["steps"]) steps += step["ps"].get<std::int64_t>();
+    const bool answers = total["cause"].get<std::string>().starts_with("answering faults: ");
+    CHECK(steps == (answers ? total["ps"].get<std::int64_t>() : 0));
+  }
   return sum;
 }
 
@@ -85,6 +93,36 @@ void check_sentences(const Json& story) {
   }
 }
 
+std::vector<int> numbers_of(std::string text) {
+  std::vector<int> numbers;
+  std::istringstream list(text);
+  for (std::string range; std::getline(list, range, ',');) {
+    const int first = std::stoi(range);
+    const std::size_t dash = range.find('-');
+    for (int n = first; n <= (dash == std::string::npos ? first : std::stoi(range.substr(dash + 1))); ++n)
+      numbers.push_back(n);
+  }
+  return numbers;
+}
+
+// As told, each entry of a page table becomes something else than it was told to be before.
+void check_page_sentences(const Json& story) {
+  const std::regex sentence(R"(Pages? ([0-9, -]+) of the (\w+): (.+) -> (.+?)( \(by .*\))?\.)");
+  std::map<std::string, std::string> entries;
+  for (const Json& one : story["told"]) {
+    const std::string text = one["text"];
+    std::smatch part;
+    if (one["who"] != "page table" || !std::regex_match(text, part, sentence)) continue;
+    if (part[3].str().starts_with("pins ") || part[3].str().starts_with("VM_LOCKED ")) continue;
+    for (const int page : numbers_of(part[1])) {
+      const std::string key = part[2].str() + "/" + std::to_string(page) + "/entry";
+      INFO(key << ": " << text);
+      CHECK(entries.try_emplace(key, story["state"][key].get<std::string>()).first->second == part[3]);
+      entries[key] = part[4];
+    }
+  }
+}
+
 Settings cold(const std::string& end, const std::string& size) {
   return {{"workload.cold", end}, {"workload.size", size}};
 }
@@ -107,6 +145,7 @@ TEST_CASE("a story takes as long as the transfer, by cause and in all, under eve
       check_changes(story);
       check_chain(story);
       check_sentences(story);
+      check_page_sentences(story);
     }
   }
 }
@@ -176,9 +215,10 @@ TEST_CASE("a story of an open loop begins with the arrival: its program may have
 }
 
 TEST_CASE("of a long buffer the first pages are watched, and the story says so") {
-  const Json story = told(preset("resident") + cold("none", "1 MiB"));
-  CHECK(story["buffers"][0]["pages"].size() == 128);
-  CHECK(story["cut"].get<std::string>().find("the first 128 are watched, 128 are not") != std::string::npos);
+  const Json story = told(preset("resident") + cold("none", "4 MiB"));
+  CHECK(story["buffers"][0]["pages"].size() == 512);
+  CHECK(story["buffers"][0]["page_count"] == 1024);
+  CHECK(story["cut"].get<std::string>().find("the first 512 are watched, 512 are not") != std::string::npos);
 }
 
 TEST_CASE("page states follow a fault: no entry, then a frame, then a TLB entry that leads to it") {
@@ -204,6 +244,66 @@ TEST_CASE("every step of every NIC has a sentence, but for faults, which are tol
       if (step->mark != sim::Mark::told_as_fault) CHECK(step->told.ends_with("."));
     }
   }
+}
+
+TEST_CASE("a page that comes and goes is told each time") {
+  const Json story = told(preset("mlock-private") + cold("none", "64 KiB") +
+                          Settings{{"workload.checks", "count"},
+                                   {"inject.mechanism", "compaction"},
+                                   {"inject.after", "0 us"},
+                                   {"inject.period", "2 us"},
+                                   {"inject.count", 1000}});
+  CHECK(says(story, "present -> migrating."));
+  CHECK(says(story, "migrating -> present"));
+  check_page_sentences(story);
+}
+
+TEST_CASE("stalled accesses that are answered together are told once, and nobody works at two of them at a time") {
+  const Json story = told(preset("fault/stall") + cold("destination", "64 KiB"));
+  std::set<std::string> known;
+  std::int64_t until = 0;
+  for (const Json& one : story["told"]) {
+    INFO(one.dump());
+    CHECK(known.insert(one["at"].dump() + one["node"].dump() + one["text"].dump()).second);
+    if (one["who"] != "fault thread") continue;
+    CHECK(one["at"].get<std::int64_t>() - one["took"].get<std::int64_t>() >= until);
+    until = one["at"];
+  }
+  CHECK_FALSE(says(story, "none met a fault"));
+}
+
+TEST_CASE("a transfer that was never posted, or that nothing answers, is told without causes that it does not have") {
+  const Json refused =
+      told(preset("pin-per-transfer") + Settings{{"os.rlimit_memlock", "0 B"}, {"workload.checks", "count"}});
+  CHECK(refused["outcome"] != "done");
+  REQUIRE(refused["totals"].size() == 1);
+  CHECK(refused["totals"][0]["cause"] == "preparing the buffers before the post");
+  const Json lost = told(preset("fault/touch-ahead") + cold("destination", "64 B") +
+                         Settings{{"network.failures", "link 0-1 at 0 us"}, {"workload.checks", "count"}});
+  CHECK(lost["outcome"] == "failed");
+  for (const Json& total : lost["totals"])
+    CHECK_FALSE(total["cause"].get<std::string>().starts_with("answering faults"));
+}
+
+TEST_CASE("a call that waits says for what, and how long") {
+  const Json story = told(preset("fault/touch-ahead") + cold("destination", "64 B") +
+                          Settings{{"workload.cold_destination_kind", "swapped"}, {"os.swap_bytes", "64 MiB"}});
+  CHECK(says(story, "for 'target', with 1 page fault. Of this time it waits "));
+  CHECK(says(story, " us for the swap device."));
+}
+
+TEST_CASE("who holds the lock that a call waits for is told") {
+  const Json story = told(preset("mlock") + Settings{{"workload.size", "2 MiB"},
+                                                     {"workload.warmup", 1},
+                                                     {"os.kernel", "6.12"},
+                                                     {"os.thp", "madvise"},
+                                                     {"os.thp_alloc", "50 us"},
+                                                     {"os.rlimit_memlock", "64 MiB"},
+                                                     {"inject.mechanism", "collapse"},
+                                                     {"inject.after", "0 us"},
+                                                     {"inject.period", "200 us"},
+                                                     {"inject.count", 1}});
+  CHECK(says(story, " us for mmap_lock, which 'injection' holds."));
 }
 
 TEST_CASE("numbers of pages are told as ranges") {

@@ -233,6 +233,22 @@ Object.assign(tests, {
     assert.match(await of.locator('.end').last().locator('h3').innerText(), /page 1/);
     await close(of);
   },
+  async 'of many pages those around the chosen one are in sight'() {
+    const of = await page(fixtures.many);
+    await of.keyboard.press('f');
+    const map = of.locator('.end').last().locator('.page-map');
+    const texts = () => map.locator('.further').allInnerTexts();
+    assert.match(await of.locator('.end').last().locator('h3').innerText(), /page 130 of 0 to 139/);
+    assert.equal(await map.locator('button:not(.further)').count(), 12);
+    assert.deepEqual(await texts(), ['… 127']);
+    await map.locator('.further').click();
+    assert.match(await of.locator('.end').last().locator('h3').innerText(), /page 127/);
+    assert.equal(await map.locator('button:not(.further)').count(), 128);
+    assert.deepEqual(await texts(), ['128 …']);
+    await of.keyboard.press('ArrowDown');
+    assert.deepEqual(await texts(), ['… 127']);
+    await close(of);
+  },
   async 'two stories lie on one axis, with letters and stripes, and at one instant'() {
     const of = await page(fixtures.compare);
     await of.keyboard.press('f');

@@ -187,6 +187,7 @@ class Story {
         va_bits: 48,
         table: "the process's own page table",
         pages: list,
+        page_count: pages,
       });
       for (let page = 0; page < pages; ++page) {
         const of = {
@@ -336,6 +337,7 @@ export const FIXTURES = {
   one: () => document(faulting('fault/touch-a-page', 1, [0])),
   warm: () => document(faulting('resident', 1, [])),
   pages: () => document(faulting('fault/touch-a-page', 16, first(6))),
+  many: () => document(faulting('fault/touch-a-page', 140, [130])),
   compare: () => document(faulting('fault/touch-a-page', 16, first(3)), pinned('pin-once', 16)),
   failed: () => document(faulting('fault/touch-a-page', 1, [0], {lost: 5})),
   large: () => document(faulting('fault/touch-a-page', 128, first(120), {cells: 20000})),

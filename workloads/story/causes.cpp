@@ -29,6 +29,13 @@ Time overlap(const std::vector<std::pair<Time, Time>>& intervals, Time from, Tim
   return all;
 }
 
+// Adds to what there is by that name.
+template <typename Named>
+Named& at_name(std::vector<Named>& all, std::string Named::*name, const std::string& wanted) {
+  const auto known = std::find_if(all.begin(), all.end(), [&](const Named& each) { return each.*name == wanted; });
+  return known != all.end() ? *known : all.emplace_back(Named{wanted, Time{0}});
+}
+
 // Intervals that overlap or touch become one.
 std::vector<std::pair<Time, Time>> merged(std::vector<std::pair<Time, Time>> intervals) {
   std::sort(intervals.begin(), intervals.end());
@@ -75,7 +82,8 @@ Telling::Intervals Telling::faults_of_others() const {
 }
 
 // Adds the part of the time between two steps in which an access stood still, by who was answering; returns it.
-Time Telling::add_stalls(Time from, Time to, const std::function<void(const std::string&, Time)>& add) const {
+Time Telling::add_stalls(Time from, Time to,
+                         const std::function<void(const std::string&, Time, const std::string&)>& add) const {
   Time all{0};
   for (const auto& [first, last] : stalls()) {
     Time at = std::max(first, from);
@@ -86,48 +94,48 @@ Time Telling::add_stalls(Time from, Time to, const std::function<void(const std:
       if (!answers_stall(record) || record.at <= at || began(record) >= end) continue;
       const Time over = std::min(record.at, end);
       const Time begun = std::max(began(record), at);
-      add(kStalled, begun - at);
-      add(fmt::format("{}{}", kAnswering, who_of(record.step)), over - begun);
+      add(kStalled, begun - at, "");
+      add(fmt::format("{}{}", kAnswering, who_of(record.step)), over - begun, label_of(record.step));
       at = over;
     }
-    add(kStalled, end - at);
+    add(kStalled, end - at, "");
   }
   return all;
 }
 
 std::vector<CauseOfTime> Telling::causes() const {
   std::vector<CauseOfTime> causes;
-  const auto add = [&](const std::string& cause, Time time) {
+  const auto add = [&](const std::string& cause, Time time, const std::string& step = "") {
     if (time <= Time{0}) return;
-    const auto known = std::find_if(causes.begin(), causes.end(), [&](const auto& c) { return c.cause == cause; });
-    if (known == causes.end()) {
-      causes.push_back({cause, time});
-    } else {
-      known->time += time;
-    }
+    CauseOfTime& to = at_name(causes, &CauseOfTime::cause, cause);
+    to.time += time;
+    if (!step.empty()) at_name(to.steps, &std::pair<std::string, Time>::first, step).second += time;
   };
   const sim::TransferBegin& begin = recorder_.begin();
   add("wait for a buffer, since the transfer's arrival", begin.at - begin.arrived);
   if (chain_.empty()) {
-    add("a small message", recorder_.end() - begin.at);
+    const bool message = begin.initiator.address == 0;
+    add(message ? "a small message" : "preparing the buffers before the post", recorder_.end() - begin.at);
     return causes;
   }
   add("preparing the buffers before the post", chain_.front().at - begin.at);
   const Intervals others = faults_of_others();
   std::uint32_t last_attempt = 0;
   for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
-  bool answers = false;  // what is done is for a fault
+  const StepRecord* fault = nullptr;  // that is being answered
   for (std::size_t i = 1; i < chain_.size(); ++i) {
     const StepRecord& record = chain_[i];
     const Mark mark = record.step->mark;
-    if (mark == Mark::part_faulted) answers = true;
+    if (mark == Mark::part_faulted) fault = &record;
+    // Cells that were on their way go on.
+    const bool answers = fault != nullptr && record.step->scope == Scope::part && mark != Mark::part_begins &&
+                         life_.position(record.step) >= life_.position(fault->step);
     const Time from = chain_[i - 1].at;
     Time time = record.at - from;
     if (mark == Mark::part_lost) {
       add("waiting for a timeout", time);
-      answers = true;
-    } else if (answers && mark != Mark::part_begins) {
-      add(fmt::format("{}{}", kAnswering, who_of(record.step)), time);
+    } else if (answers) {
+      add(fmt::format("{}{}", kAnswering, who_of(record.step)), time, label_of(record.step));
     } else {
       const bool in_vain = record.step->scope == Scope::part && record.key.attempt < last_attempt;
       time -= add_stalls(from, record.at, add);
@@ -135,7 +143,7 @@ std::vector<CauseOfTime> Telling::causes() const {
       add(in_vain ? "attempts that came to nothing" : "the transfer itself", time - beside);
       add(fmt::format("the transfer, while faults of other {}s are answered", life_.part), beside);
     }
-    if (mark == Mark::part_begins) answers = false;
+    if (mark == Mark::part_begins || mark == Mark::part_lost) fault = nullptr;
   }
   const bool ended =
       recorder_.outcome() == StoryRecorder::Outcome::done || recorder_.outcome() == StoryRecorder::Outcome::failed;

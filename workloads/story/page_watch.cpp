@@ -46,7 +46,7 @@ bool PageWatch::Page::operator==(const Page& other) const {
   return a.frame == b.frame && a.entry == b.entry && a.writable == b.writable && a.clean == b.clean &&
          a.young == b.young && a.zero == b.zero && a.userfault == b.userfault && in_memory == other.in_memory &&
          huge == other.huge && mapped == other.mapped && locked == other.locked && cause == other.cause &&
-         by == other.by && translation == other.translation && mappings == other.mappings && pins == other.pins;
+         by == other.by && walk == other.walk && tlbs == other.tlbs && mappings == other.mappings && pins == other.pins;
 }
 
 PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer) : cluster_(cluster) {
@@ -73,27 +73,25 @@ void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_
   const os::Range range{sim::page_begin(at.address), sim::page_end(at.address + bytes)};
   const std::uint64_t watched = std::min<std::uint64_t>(range.pages(), kMostPages);
   buffer.left_out = range.pages() - watched;
-  End end{node, at.process, keys_.size(), {}, {}};
+  End end{node, at.process, keys_.size(), {}, bank, node.smmu.tlb_changes()};
   for (std::uint32_t page = 0; page < watched; ++page) {
     buffer.pages.push_back(range.begin + page * os::kPage);
-    end.pages.push_back(page_of(end, source, buffer.pages.back()));
+    end.pages.push_back(page_of(end, process, source, buffer.pages.back(), nullptr));
     for (const KeyInfo& info : kOfPage) keys_.push_back({info.group, info.name, source, page});
     for (std::string& text : text_of(end.pages.back())) at_first_.push_back(std::move(text));
   }
-  end.registers = bank.value_or(platform::BankView{});
   for (const KeyInfo& info : kOfBank) keys_.push_back({info.group, info.name, source});
-  for (std::string& text : text_of(end.registers)) at_first_.push_back(std::move(text));
+  for (std::string& text : text_of(bank.value_or(platform::BankView{}))) at_first_.push_back(std::move(text));
   ends_.push_back(std::move(end));
   buffers_.push_back(std::move(buffer));
 }
 
-PageWatch::Page PageWatch::page_of(const End& end, bool source, std::uint64_t va) const {
+PageWatch::Page PageWatch::page_of(const End& end, const os::Process* process, bool source, std::uint64_t va,
+                                   const Page* before) {
   Page page;
-  const os::Vm& vm = end.node.vm;
-  const os::Process* process = vm.find_process(end.process);
   if (process == nullptr) return page;  // the OOM killer has ended it
-  const auto bank = platform::bank_view(end.node, end.process);
-  const std::uint64_t table = bank ? bank->table : process->page_table().root();
+  const os::Vm& vm = end.node.vm;
+  const std::uint64_t table = end.bank ? end.bank->table : process->page_table().root();
   const FaultReason reason = vm.fault_reason(end.process, table, va, /*write=*/!source);
   page.state = reason.page;
   page.in_memory = reason.in_memory;
@@ -108,7 +106,8 @@ PageWatch::Page PageWatch::page_of(const End& end, bool source, std::uint64_t va
     page.mappings = record.mappings;
     page.pins = record.pins;
   }
-  page.translation = platform::translation_view(end.node, end.process, va);
+  if (end.bank) page.walk = platform::walk_view(end.node, *end.bank, va);
+  page.tlbs = before != nullptr ? before->tlbs : platform::tlb_view(end.node, end.process, va);
   return page;
 }
 
@@ -121,10 +120,10 @@ std::vector<std::string> PageWatch::text_of(const Page& page) {
                            .in_memory = page.in_memory};
   const bool goes = reason.usable();
   return {os::state_text(reason),
-          fmt::format("{:#x} at level {}", page.translation.descriptor, page.translation.level),
+          fmt::format("{:#x} at level {}", page.walk.descriptor, page.walk.level),
           goes ? "goes through" : fmt::format("faults: {}", os::to_string(page.cause)),
-          tlb_text(page.translation.micro),
-          tlb_text(page.translation.macro),
+          tlb_text(page.tlbs.micro),
+          tlb_text(page.tlbs.macro),
           page.state.has_frame() ? fmt::format("{:#x}", page.state.frame) : "-",
           std::to_string(page.mappings),
           std::to_string(page.pins),
@@ -139,17 +138,23 @@ void PageWatch::look() {
   for (std::size_t e = 0; e < ends_.size(); ++e) {
     End& end = ends_[e];
     const WatchedBuffer& buffer = buffers_[e];
+    const std::optional<platform::BankView> before =
+        std::exchange(end.bank, platform::bank_view(end.node, end.process));
+    const std::uint64_t tlb_changes = end.node.smmu.tlb_changes();
+    const bool same_tlbs = std::exchange(end.tlb_changes, tlb_changes) == tlb_changes;
+    const os::Process* process = end.node.vm.find_process(end.process);
     for (std::size_t i = 0; i < end.pages.size(); ++i) {
-      const Page now = page_of(end, buffer.source, buffer.pages[i]);
+      const Page now = page_of(end, process, buffer.source, buffer.pages[i], same_tlbs ? &end.pages[i] : nullptr);
       if (now == end.pages[i]) continue;
-      const std::string by = now.by.by == os::Taker::nobody ? "" : std::string(os::to_string(now.by.by));
+      // Who took a page still stands there when somebody else has begun to bring it back.
+      const bool taken = now.by.by != os::Taker::nobody && !(now.by == end.pages[i].by);
+      const std::string by = taken ? std::string(os::to_string(now.by.by)) : "";
       note(end.first_key + i * kOfPage.size(), text_of(end.pages[i]), text_of(now), by);
       end.pages[i] = now;
     }
-    const platform::BankView now = platform::bank_view(end.node, end.process).value_or(platform::BankView{});
-    if (now == end.registers) continue;
-    note(end.first_key + end.pages.size() * kOfPage.size(), text_of(end.registers), text_of(now), "");
-    end.registers = now;
+    if (before == end.bank) continue;
+    note(end.first_key + end.pages.size() * kOfPage.size(), text_of(before.value_or(platform::BankView{})),
+         text_of(end.bank.value_or(platform::BankView{})), "");
   }
 }
 

@@ -50,7 +50,7 @@ struct WatchedBuffer {
 class PageWatch {
  public:
   // The first pages of each buffer, up to so many, are watched.
-  static constexpr std::size_t kMostPages = 128;
+  static constexpr std::size_t kMostPages = 512;
 
   // Begins with what there is now. `cluster` outlives it.
   PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer);
@@ -71,7 +71,8 @@ class PageWatch {
     bool locked = false;
     os::FaultCause cause = os::FaultCause::raced;  // of an access by the device now; raced: it goes through
     os::Taking by{};
-    platform::TranslationView translation{};
+    platform::WalkView walk{};
+    platform::TlbView tlbs{};
     std::uint32_t mappings = 0;
     std::uint32_t pins = 0;
     bool operator==(const Page&) const;
@@ -82,11 +83,13 @@ class PageWatch {
     std::uint32_t process;
     std::size_t first_key;
     std::vector<Page> pages;
-    platform::BankView registers;
+    std::optional<platform::BankView> bank;
+    std::uint64_t tlb_changes;
   };
 
   void add(const sim::TransferBegin::End& end, bool source, std::uint64_t bytes);
-  Page page_of(const End& end, bool source, std::uint64_t va) const;
+  // `before`: what it was while the TLBs had the same entries; nullptr: they may have changed.
+  static Page page_of(const End& end, const os::Process* process, bool source, std::uint64_t va, const Page* before);
   static std::vector<std::string> text_of(const Page& page);
   static std::vector<std::string> text_of(const platform::BankView& bank);
   void note(std::size_t first_key, const std::vector<std::string>& from, const std::vector<std::string>& to,

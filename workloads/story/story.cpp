@@ -48,14 +48,6 @@ std::string_view text_of(Outcome outcome) {
   return "";
 }
 
-// "interrupt raised", of a step without a phase.
-std::string label_of(const sim::StepInfo& step) {
-  if (!step.phase.label.empty()) return std::string(step.phase.label);
-  std::string words(step.name);
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
-}
-
 class Writer {
  public:
   Writer(const StoryRecorder& recorder, const platform::Cluster& cluster)
@@ -139,7 +131,7 @@ void Writer::add_steps() {
     if (decides && own != chain.begin()) from = (own - 1)->at;
     Json& made = event(lane(record.node, kWorkersRank + info.phase.worker->rank, std::string(info.phase.worker->name)),
                        from, record.at, from == record.at ? "instant" : "step");
-    made["label"] = label_of(info) + trace::resend_text(record.key.attempt);
+    made["label"] = label_of(record.step) + trace::resend_text(record.key.attempt);
     made["text"] = info.told;
     made["cost"] = list_of(info.phase.parameters);
     made["part"] = record.key.part;
@@ -216,6 +208,7 @@ Json Writer::buffers() const {
                     {"bytes", buffer.bytes},
                     {"va_bits", buffer.va_bits},
                     {"table", buffer.table},
+                    {"page_count", buffer.pages.size() + buffer.left_out},
                     {"pages", std::move(pages)}});
   }
   return list;
@@ -299,8 +292,12 @@ Json Writer::story(std::uint64_t planned, const std::string& why) {
   for (const CauseOfTime& cause : telling_.causes()) {
     made["totals"].push_back({{"cause", cause.cause},
                               {"ps", cause.time.count()},
-                              {"share", all > 0 ? 100 * static_cast<double>(cause.time.count()) / all : 0}});
+                              {"share", all > 0 ? 100 * static_cast<double>(cause.time.count()) / all : 0},
+                              {"steps", Json::array()}});
+    for (const auto& [step, time] : cause.steps)
+      made["totals"].back()["steps"].push_back({{"step", step}, {"ps", time.count()}});
   }
+  made["told"] = Json::array();
   for (const Told& one : told) {
     made["told"].push_back({{"at", at(one.at)},
                             {"took", one.took.count()},

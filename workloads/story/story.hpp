@@ -8,7 +8,7 @@
 //   events    from, to, lane, label, text, cost, part, attempt; main: it decides how long all takes; kind: program,
 //             step, slice, fault, instant
 //   keys      what is watched of pages and registers; state: the values at `begin`; changes: at, key, from, to, text
-//   totals    the time by cause
+//   totals    the time by cause; steps: of answers to faults, the steps that it is made of
 //   told      the sentences: at, took, node, who, label, text, cost, attempt, fault
 #pragma once
 

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "models/os/tracks.hpp"
 #include "models/os/vm/fault_reason.hpp"
+#include "models/os/vm/told_call.hpp"
 #include "models/sim/units.hpp"
 #include "models/trace/resend_text.hpp"
 #include "workloads/chain.hpp"
@@ -42,6 +44,9 @@ std::string kernel_does(const std::string& name) {
   return "executes " + name;
 }
 
+bool is_wait(const StoryRecorder::Slice& slice) { return slice.name.starts_with(os::ToldCall::kWait); }
+std::string waited_for(const StoryRecorder::Slice& slice) { return slice.name.substr(os::ToldCall::kWait.size()); }
+
 bool is_call(const StoryRecorder::Slice& slice) { return slice.track.kind == sim::TrackKind(os::track::kCalls); }
 
 }  // namespace
@@ -58,6 +63,13 @@ std::string ranges_text(std::vector<std::uint32_t> numbers) {
     i = last + 1;
   }
   return text;
+}
+
+std::string label_of(const sim::Step& step) {
+  if (!step->phase.label.empty()) return std::string(step->phase.label);
+  std::string words(step->name);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 std::string Telling::who_of(const sim::Step& step) {
@@ -82,10 +94,14 @@ bool Telling::answers_stall(const StepRecord& record) {
   return record.step->scope == Scope::part || record.step->mark == Mark::stall_over;
 }
 
+// Answers to stalled accesses name no transfer, and several may be under way on a node. Faults are handled in the order
+// in which they come, each with the same steps, so the n-th step of a kind follows the n-th of the kind before it. Who
+// works at one cannot work at another: a step begins no sooner than its worker's last one was over.
 std::vector<Time> Telling::begins() const {
   std::vector<Time> begins;
   const StepRecord* message = nullptr;
-  std::map<sim::NodeId, const StepRecord*> answer;
+  std::map<std::pair<sim::NodeId, std::size_t>, std::vector<Time>> answers;  // by the step's place in the life
+  std::map<std::pair<sim::NodeId, std::string>, Time> worked;                // until when
   for (const StepRecord& record : recorder_.steps()) {
     begins.push_back(record.at);
     const Scope scope = record.step->scope;
@@ -94,19 +110,29 @@ std::vector<Time> Telling::begins() const {
         begins.back() = message->at;
       message = &record;
     } else if (answers_stall(record)) {
-      const StepRecord*& before = answer[record.node];
-      const bool over = record.step->mark == Mark::stall_over;
-      if (before != nullptr && (over || life_.position(before->step) < life_.position(record.step))) {
-        begins.back() = before->at;
-      } else {
-        for (const StoryRecorder::Fault& fault : recorder_.faults()) {
-          if (fault.node == record.node && fault.at <= record.at) begins.back() = fault.at;
-        }
+      const std::size_t position = life_.position(record.step);
+      std::vector<Time>& own = answers[{record.node, position}];
+      begins.back() = fault_before(record);
+      for (std::size_t before = 0; before < position; ++before) {
+        const auto found = answers.find({record.node, before});
+        if (found != answers.end() && found->second.size() > own.size()) begins.back() = found->second[own.size()];
       }
-      before = over ? nullptr : &record;
+      own.push_back(record.at);
+      Time& until = worked[{record.node, who_of(record.step)}];
+      begins.back() = std::min(std::max(begins.back(), until), record.at);
     }
+    if (scope == Scope::part) worked[{record.node, who_of(record.step)}] = record.at;
   }
   return begins;
+}
+
+// When the last access faulted on its node before it.
+Time Telling::fault_before(const StepRecord& record) const {
+  Time at = record.at;
+  for (const StoryRecorder::Fault& fault : recorder_.faults()) {
+    if (fault.node == record.node && fault.at <= record.at) at = fault.at;
+  }
+  return at;
 }
 
 const StepRecord* Telling::deciding_part() const {
@@ -138,6 +164,8 @@ void Telling::tell_chain(std::vector<Told>& told) const {
   for (std::size_t i = 0; i < chain_.size(); ++i) {
     const StepRecord& record = chain_[i];
     const sim::Phase& phase = record.step->phase;
+    // Two faults of a block that are handled together.
+    if (i > 0 && chain_[i - 1].step == record.step && chain_[i - 1].at == record.at) continue;
     Told& one = told.emplace_back();
     one = {.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
     one.attempt = record.key.attempt;
@@ -156,13 +184,15 @@ void Telling::tell_messages(std::vector<Told>& told) const {
 
 // Interrupts, answers to stalled accesses and RESUME, at each node from its first fault on.
 void Telling::tell_node_steps(std::vector<Told>& told) const {
+  std::set<std::tuple<sim::NodeId, std::size_t, Time>> known;  // faults that are handled together share their steps
   for (const StepRecord& record : recorder_.steps()) {
     const bool of_node = record.step->scope == Scope::node && record.step->mark != Mark::told_as_fault;
     if (!of_node && !answers_stall(record)) continue;
     const bool after_fault = std::any_of(recorder_.faults().begin(), recorder_.faults().end(), [&](const auto& fault) {
       return fault.node == record.node && fault.at <= record.at;
     });
-    if (after_fault) told.push_back(told_of(record));
+    if (after_fault && known.insert({record.node, life_.position(record.step), record.at}).second)
+      told.push_back(told_of(record));
   }
 }
 
@@ -175,31 +205,50 @@ Told Telling::told_of(const StepRecord& record) const {
   return one;
 }
 
-// Calls of the kernel for the two processes. A call within a longer one is told with the longer one.
+// Calls of the kernel for the two processes. What a thread meets within a call is told with the call.
 void Telling::tell_calls(std::vector<Told>& told) const {
   for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
-    const std::string category = fmt::format("process {}", buffer.process);
-    std::vector<const StoryRecorder::Slice*> calls;
+    const std::string begin = fmt::format("process {}, ", buffer.process);
+    std::map<std::string, std::vector<const StoryRecorder::Slice*>> calls;
     for (const auto& slice : recorder_.slices()) {
-      if (is_call(slice) && slice.track.node == buffer.node && slice.category == category) calls.push_back(&slice);
+      if (is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin))
+        calls[slice.category.substr(begin.size())].push_back(&slice);
     }
-    // The longest first where several begin together.
-    std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
-      return std::tuple(a->begin, b->end) < std::tuple(b->begin, a->end);
-    });
-    for (std::size_t i = 0; i < calls.size();) {
-      const auto* outer = calls[i];
-      std::size_t next = i + 1;
-      while (next < calls.size() && calls[next]->end <= outer->end) ++next;
-      const std::size_t inner = next - i - 1;
-      const std::string with = inner == 0 ? "" : fmt::format(", with {} page fault{}", inner, inner == 1 ? "" : "s");
-      told.push_back({.at = outer->end,
-                      .took = outer->end - outer->begin,
-                      .node = buffer.node,
-                      .who = "kernel",
-                      .text = fmt::format("The kernel {} for '{}'{}.", kernel_does(outer->name), buffer.name, with)});
-      i = next;
+    for (auto& [thread, own] : calls) tell_calls_of(thread, own, buffer, told);
+  }
+}
+
+void Telling::tell_calls_of(const std::string& thread, std::vector<const StoryRecorder::Slice*>& calls,
+                            const WatchedBuffer& buffer, std::vector<Told>& told) {
+  // The longest first where several begin together.
+  std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
+    return std::tuple(a->begin, b->end) < std::tuple(b->begin, a->end);
+  });
+  for (std::size_t i = 0; i < calls.size();) {
+    const auto* outer = calls[i];
+    std::size_t faults = 0;
+    std::map<std::string, Time> waits;
+    for (++i; i < calls.size() && calls[i]->end <= outer->end; ++i) {
+      if (is_wait(*calls[i])) {
+        waits[waited_for(*calls[i])] += calls[i]->end - calls[i]->begin;
+      } else if (calls[i]->name.starts_with("page fault")) {
+        ++faults;
+      }
     }
+    std::string text =
+        is_wait(*outer)
+            ? fmt::format("The kernel has the thread '{}' wait for {}.", thread, waited_for(*outer))
+            : fmt::format("The kernel {} for '{}'{}.", kernel_does(outer->name), buffer.name,
+                          faults == 0 ? "" : fmt::format(", with {} page fault{}", faults, faults == 1 ? "" : "s"));
+    for (const auto& [what, time] : waits) {
+      if (time > Time{0})
+        text += fmt::format(" Of this time it waits {:.3f} us for {}.", static_cast<double>(time.count()) / 1e6, what);
+    }
+    told.push_back({.at = outer->end,
+                    .took = outer->end - outer->begin,
+                    .node = buffer.node,
+                    .who = "kernel",
+                    .text = std::move(text)});
   }
 }
 
@@ -215,7 +264,7 @@ void Telling::tell_faults(std::vector<Told>& told) const {
   for (const StoryRecorder::Fault& fault : recorder_.faults()) {
     const WatchedBuffer* buffer = buffer_at(fault.node, fault.process, fault.address);
     const std::string where =
-        buffer == nullptr ? ""
+        buffer == nullptr ? ", which is in no buffer of this transfer,"
                           : fmt::format(", page {} of the {},",
                                         (sim::page_begin(fault.address) - sim::page_begin(buffer->address)) / os::kPage,
                                         buffer->source ? "source" : "destination");
@@ -224,36 +273,61 @@ void Telling::tell_faults(std::vector<Told>& told) const {
         fault.write ? "write" : "read", fault.address, where, fault.state, fault.cause, meaning_of(fault.cause));
     if (fault.by != os::to_string(os::Taker::nobody)) text += fmt::format(" Taken by: {}.", fault.by);
     if (fault.injected) text += " The experiment has injected that.";
-    told.push_back({.at = fault.at, .node = fault.node, .who = "SMMU", .text = std::move(text), .is_fault = true});
+    told.push_back(
+        {.at = fault.at, .node = fault.node, .who = "SMMU", .text = std::move(text), .is_fault = buffer != nullptr});
   }
 }
 
-// What changed in the page tables between two steps. Pages that changed alike share a sentence.
+// From when to when the longest of the kernel's calls for the process took, of those during which something happened.
+std::pair<Time, Time> Telling::call_around(const WatchedBuffer& buffer, Time at) const {
+  const std::string begin = fmt::format("process {}, ", buffer.process);
+  std::pair<Time, Time> around{at, at};
+  for (const StoryRecorder::Slice& slice : recorder_.slices()) {
+    const bool own = is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin);
+    if (own && slice.begin <= around.first && slice.end >= around.second) around = {slice.begin, slice.end};
+  }
+  return around;
+}
+
+// What changed in the page tables. Pages that changed alike in one call of the kernel, or else at one instant, share a
+// sentence. A page that changes so again begins another one.
 void Telling::tell_pages(std::vector<Told>& told) const {
-  using Fate = std::tuple<std::size_t, bool, std::string_view, std::string, std::string, std::string>;
-  std::map<Fate, std::pair<std::vector<std::uint32_t>, Time>> fates;
+  struct Fate {
+    std::vector<std::uint32_t> pages;
+    Time first;
+    Time last;
+  };
+  using Kind = std::tuple<std::pair<Time, Time>, bool, std::string_view, std::string, std::string, std::string>;
+  std::map<Kind, std::vector<Fate>> fates;
+  const auto& buffers = recorder_.pages().buffers();
+  const auto buffer_of = [&](bool source) {
+    return std::find_if(buffers.begin(), buffers.end(), [&](const WatchedBuffer& b) { return b.source == source; });
+  };
   for (const WatchedChange& change : recorder_.pages().changes()) {
     const WatchedKey& key = recorder_.pages().keys()[change.key];
     if (!key.page || (key.name != "entry" && key.name != "pins" && key.name != "VM_LOCKED")) continue;
-    const auto next = std::find_if(chain_.begin(), chain_.end(), [&](const auto& r) { return r.at >= change.at; });
-    auto& [pages, last] = fates[{static_cast<std::size_t>(next - chain_.begin()), key.source, key.name, change.from,
-                                 change.to, change.by}];
-    pages.push_back(*key.page);
-    last = change.at;
+    auto& alike = fates[{call_around(*buffer_of(key.source), change.at), key.source, key.name, change.from, change.to,
+                         change.by}];
+    const auto lacks_it = [&](const Fate& fate) {
+      return std::find(fate.pages.begin(), fate.pages.end(), *key.page) == fate.pages.end();
+    };
+    auto fate = std::find_if(alike.begin(), alike.end(), lacks_it);
+    if (fate == alike.end()) fate = alike.insert(fate, {{}, change.at, change.at});
+    fate->pages.push_back(*key.page);
+    fate->last = change.at;
   }
-  for (const auto& [fate, where] : fates) {
-    const auto& [interval, source, name, from, to, by] = fate;
-    const auto& [pages, last] = where;
-    const auto buffer =
-        std::find_if(recorder_.pages().buffers().begin(), recorder_.pages().buffers().end(),
-                     [&, &at_source = source](const WatchedBuffer& b) { return b.source == at_source; });
-    told.push_back(
-        {.at = last,
-         .node = buffer->node,
-         .who = "page table",
-         .text = fmt::format("Page{} {} of the {}: {}{} -> {}{}.", pages.size() == 1 ? "" : "s", ranges_text(pages),
-                             source ? "source" : "destination", name == "entry" ? "" : fmt::format("{} ", name), from,
-                             to, by.empty() ? "" : fmt::format(" (by {})", by))});
+  for (const auto& [kind, alike] : fates) {
+    const auto& [call, source, name, from, to, by] = kind;
+    for (const Fate& fate : alike) {
+      told.push_back({.at = fate.last,
+                      .took = fate.last - fate.first,
+                      .node = buffer_of(source)->node,
+                      .who = "page table",
+                      .text = fmt::format("Page{} {} of the {}: {}{} -> {}{}.", fate.pages.size() == 1 ? "" : "s",
+                                          ranges_text(fate.pages), source ? "source" : "destination",
+                                          name == "entry" ? "" : fmt::format("{} ", name), from, to,
+                                          by.empty() ? "" : fmt::format(" (by {})", by))});
+    }
   }
 }
 
@@ -282,11 +356,14 @@ void Telling::tell_other_parts(std::vector<Told>& told) const {
   const auto open = count([](const Part& p) { return p.over < Time{0}; });
   Time last{0};
   for (const auto& [number, part] : parts) last = std::max(last, part.over);
-  std::string text = fmt::format("Beside {} {}, which decides the time, {} other{} {} on the way: {} met a fault",
-                                 life_.part, own->key.part, parts.size(), parts.size() == 1 ? "" : "s",
-                                 parts.size() == 1 ? "was" : "were", faulted == 0 ? "none" : std::to_string(faulted));
-  if (lost > 0) text += fmt::format(", {} timed out", lost);
-  text += open > 0 ? fmt::format(", {} did not arrive.", open) : ", all have arrived by now.";
+  std::string text =
+      fmt::format("Beside {} {}, which decides the time, {} other{} {} on the way: ", life_.part, own->key.part,
+                  parts.size(), parts.size() == 1 ? "" : "s", parts.size() == 1 ? "was" : "were");
+  // Of a stalled access nobody knows the part.
+  if (faulted > 0 || stalls().empty())
+    text += fmt::format("{} met a fault, ", faulted == 0 ? "none" : std::to_string(faulted));
+  if (lost > 0) text += fmt::format("{} timed out, ", lost);
+  text += open > 0 ? fmt::format("{} did not arrive.", open) : "all have arrived by now.";
   told.push_back(
       {.at = open > 0 ? recorder_.end() : last, .node = own->node, .who = who_of(own->step), .text = std::move(text)});
 }

@@ -28,6 +28,8 @@ struct Told {
 struct CauseOfTime {
   std::string cause;
   sim::Time time;
+  // Of answers to faults: the steps that it is made of, by their labels in the fault breakdown. They add up to it.
+  std::vector<std::pair<std::string, sim::Time>> steps{};
 };
 
 class Telling {
@@ -54,17 +56,21 @@ class Telling {
   void tell_messages(std::vector<Told>& told) const;
   void tell_node_steps(std::vector<Told>& told) const;
   void tell_calls(std::vector<Told>& told) const;
+  static void tell_calls_of(const std::string& thread, std::vector<const StoryRecorder::Slice*>& calls,
+                            const WatchedBuffer& buffer, std::vector<Told>& told);
   void tell_faults(std::vector<Told>& told) const;
   void tell_pages(std::vector<Told>& told) const;
   void tell_other_parts(std::vector<Told>& told) const;
   sim::Time add_stalls(sim::Time from, sim::Time to,
-                       const std::function<void(const std::string&, sim::Time)>& add) const;
+                       const std::function<void(const std::string&, sim::Time, const std::string&)>& add) const;
   using Intervals = std::vector<std::pair<sim::Time, sim::Time>>;  // apart from each other, in the order of time
   Intervals stalls() const;
   Intervals faults_of_others() const;
   const sim::StepRecord* deciding_part() const;
   bool is_other_part(const sim::StepRecord& record) const;
   std::vector<sim::Time> begins() const;
+  sim::Time fault_before(const sim::StepRecord& record) const;
+  std::pair<sim::Time, sim::Time> call_around(const WatchedBuffer& buffer, sim::Time at) const;
   // Whether the step belongs to the answer to a stalled access. Such steps name no transfer: an SMMU knows none.
   static bool answers_stall(const sim::StepRecord& record);
   const WatchedBuffer* buffer_at(sim::NodeId node, std::uint32_t process, std::uint64_t address) const;
@@ -74,6 +80,9 @@ class Telling {
   const sim::Vector<sim::StepRecord> chain_;
   const std::vector<sim::Time> began_;
 };
+
+// Of the fault breakdown; of a step without a phase its name: "interrupt raised".
+std::string label_of(const sim::Step& step);
 
 // "0-3, 7"
 std::string ranges_text(std::vector<std::uint32_t> numbers);

@@ -26,7 +26,10 @@ inline constexpr StepInfo kTransferStarted{
     .name = "transfer_started",
     .scope = Scope::transfer,
     .phase = {worker::kFirmware, "R5 start", "firmware sets the transfer up", "exanest.transfer_startup"},
-    .told = "The firmware on the R5 takes the descriptor from the channel and sets the transfer up."};
+    .told =
+        "The firmware on the R5 of the node that has the data sets the transfer up: a write by its descriptor, a read "
+        "by the "
+        "reader's request."};
 // The R5 has handed the block to the send unit.
 inline constexpr StepInfo kBlockScheduled{
     .name = "block_scheduled",
@@ -87,8 +90,9 @@ inline constexpr StepInfo kTimedOut{
     .mark = Mark::part_lost,
     .phase = {worker::kFirmware, "timeout", "wait until the block's timeout", "exanest.block_timeout"},
     .told =
-        "The block's acknowledgement has not come, and its timeout is over. The firmware will send the block again, "
-        "whatever the reason."};
+        "The block's acknowledgement has not come, and its timeout is over. The firmware sends the block again, "
+        "whatever the "
+        "reason, unless it has no try left."};
 inline constexpr StepInfo kBlockAcknowledged{
     .name = "block_acknowledged",
     .mark = Mark::part_over,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/os/files/page_cache.hpp"
+#include "models/os/vm/told_call.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -93,7 +94,10 @@ Task<Error> PageCache::look_up(Execution& exec, Process& process, File& file, st
 // VM_FAULT_RETRY: without the lock, so that afterwards everything may be different.
 Task<void> PageCache::wait_for_disk(Execution& exec, Process& process, File& file, std::uint32_t page) {
   Mm::of(process).lock.unlock_fault(exec);
-  while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
+  {
+    const ToldCall wait(core_.context, exec, process, "wait for the disk");
+    while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
+  }
   co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   ++file.mmap_misses_;  // a page that is found after a wait is not a hit
 }
@@ -115,7 +119,10 @@ Error PageCache::map_cached(Process& process, VirtualAddress va, Address frame, 
 Task<void> PageCache::throttle_writer(Execution& exec, Process& process, const File& file) {
   if (file.is_shmem() || !writeback_.is_over_limit()) co_return;
   Mm::of(process).lock.unlock_fault(exec);
-  co_await writeback_.throttle(exec);
+  {
+    const ToldCall wait(core_.context, exec, process, "wait for the disk to take what was written");
+    co_await writeback_.throttle(exec);
+  }
   co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "models/os/vm/told_call.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -144,7 +145,10 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   std::optional<VmCore::Hold> hold(std::in_place, core_, frame);  // or reclaim would take it before it is mapped
   if (copy.reading) {
     Mm::of(process).lock.unlock_fault(exec);
-    while (copy.reading) co_await core_.cpu.sleep(exec, read_done_);
+    {
+      const ToldCall wait(core_.context, exec, process, "wait for the swap device");
+      while (copy.reading) co_await core_.cpu.sleep(exec, read_done_);
+    }
     co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   }
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);

@@ -2,6 +2,7 @@
 #include "models/os/vm/mirrored_table.hpp"
 
 #include "models/os/vm/explain_entry.hpp"
+#include "models/os/vm/told_call.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -12,7 +13,10 @@ sim::Task<Result<std::uint64_t>> MirroredTable::fill(cpu::Execution& exec, Range
   sim::Vector<VirtualAddress> upgraded;
   for (;;) {
     Filling filling{whole_pages(wanted)};
-    while (notifiers.under_way(filling.range)) co_await core_.cpu.sleep(exec, notifiers.change_ended());
+    if (notifiers.under_way(filling.range)) {
+      const ToldCall wait(core_.context, exec, process_, "wait for a change of the pages to end");
+      while (notifiers.under_way(filling.range)) co_await core_.cpu.sleep(exec, notifiers.change_ended());
+    }
     if (!co_await core_.make_room_for_tables(exec, process_, bytes)) {
       co_return Result<std::uint64_t>{.error = Error::no_memory};
     }

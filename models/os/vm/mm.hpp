@@ -24,13 +24,15 @@ struct MemoryGroup;
 struct Mm {
   enum class Life : std::uint8_t { alive, killed, reaped };  // reaped: killed, and its memory is gone
 
-  Mm(sim::EventLoop& loop, std::unique_ptr<PageTable> root, unsigned va_bits, MemoryGroup& charged)
+  // Of the process of that number.
+  Mm(const sim::Context& context, std::uint16_t process, std::unique_ptr<PageTable> root, unsigned va_bits,
+     MemoryGroup& charged)
       : group(&charged),
         table(std::move(root)),
         space(va_bits),
-        lock(loop),
-        page_settled(loop),
-        notifiers(loop, space) {}
+        lock(context, process),
+        page_settled(context.loop),
+        notifiers(context.loop, space) {}
   // The only way there.
   static Mm& of(Process& process) { return *process.mm_; }
   static const Mm& of(const Process& process) { return *process.mm_; }

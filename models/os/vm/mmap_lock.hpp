@@ -8,6 +8,8 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm/address_space.hpp"
+#include "models/os/vm/told_call.hpp"
+#include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/task.hpp"
 
@@ -17,25 +19,33 @@ namespace faultline::os {
 // Linux's rwsem, so that a stream of faults cannot starve an munmap.
 class MmapLock {
  public:
-  explicit MmapLock(sim::EventLoop& loop) : changed_(loop) {}
+  // Of the process of that number.
+  MmapLock(const sim::Context& context, std::uint16_t process)
+      : context_(context), process_(process), changed_(context.loop) {}
 
   sim::Task<void> lock_shared(cpu::Cpu& cpu, cpu::Execution& exec) {
     co_await cpu.might_sleep(exec);
-    while (exclusive_ || waiting_writers_ > 0) co_await cpu.sleep(exec, changed_);
+    if (is_kept_from_readers()) {
+      const ToldCall told(context_, exec, process_, "wait for mmap_lock", writer_);
+      while (is_kept_from_readers()) co_await cpu.sleep(exec, changed_);
+    }
     ++shared_;
   }
   sim::Task<void> lock_exclusive(cpu::Cpu& cpu, cpu::Execution& exec) {
     co_await cpu.might_sleep(exec);
     ++waiting_writers_;
-    while (exclusive_ || shared_ > 0) co_await cpu.sleep(exec, changed_);
+    if (is_held()) {
+      const ToldCall told(context_, exec, process_, "wait for mmap_lock", writer_);
+      while (is_held()) co_await cpu.sleep(exec, changed_);
+    }
     --waiting_writers_;
-    exclusive_ = true;
+    writer_ = &exec;
   }
   void unlock_shared() {
     if (--shared_ == 0) changed_.notify_all();
   }
   void unlock_exclusive() {
-    exclusive_ = false;
+    writer_ = nullptr;
     changing_.clear();
     changed_.notify_all();
   }
@@ -56,6 +66,8 @@ class MmapLock {
   sim::Task<void> lock_vmas(cpu::Cpu& cpu, cpu::Execution& exec, Range vmas) {
     changing_.push_back(vmas);
     const auto inside = [vmas](const Fault& fault) { return fault.va >= vmas.begin && fault.va < vmas.end; };
+    if (std::none_of(faults_.begin(), faults_.end(), inside)) co_return;
+    const ToldCall told(context_, exec, process_, "wait for page faults in VMAs that are to change", nullptr);
     while (std::any_of(faults_.begin(), faults_.end(), inside)) co_await cpu.sleep(exec, changed_);
   }
   // What the fault of this thread holds: its VMA's lock, or mmap_lock shared. True if it was the VMA's. A fault that
@@ -67,7 +79,7 @@ class MmapLock {
       return false;
     }
     faults_.erase(found);
-    if (exclusive_) changed_.notify_all();
+    if (writer_ != nullptr) changed_.notify_all();
     return true;
   }
 
@@ -76,12 +88,16 @@ class MmapLock {
     const cpu::Execution* exec;
     VirtualAddress va;
   };
+  bool is_held() const { return writer_ != nullptr || shared_ > 0; }
+  bool is_kept_from_readers() const { return writer_ != nullptr || waiting_writers_ > 0; }
+  const sim::Context& context_;
+  const std::uint16_t process_;
   sim::Signal changed_;
   unsigned shared_ = 0;
   unsigned waiting_writers_ = 0;
-  bool exclusive_ = false;
-  sim::Vector<Fault> faults_;    // that hold their VMA's lock
-  sim::Vector<Range> changing_;  // VMAs that are locked by who holds mmap_lock
+  const cpu::Execution* writer_ = nullptr;  // holds it exclusively
+  sim::Vector<Fault> faults_;               // that hold their VMA's lock
+  sim::Vector<Range> changing_;             // VMAs that are locked by who holds mmap_lock
 };
 
 }  // namespace faultline::os

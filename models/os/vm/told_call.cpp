@@ -9,8 +9,9 @@ void ToldCall::tell() const {
   const std::uint64_t pages = range_.pages();
   const std::string where =
       pages == 0 ? "" : fmt::format(" of {} page{} from {:#x} on", pages, pages == 1 ? "" : "s", range_.begin);
-  context_.slice(track::kCalls, 0, begin_, context_.now(), fmt::format("{}{}", name_, where),
-                 fmt::format("process {}", process_));
+  const std::string held = holder_ == nullptr ? "" : fmt::format(", which '{}' holds", holder_->name());
+  context_.slice(track::kCalls, 0, begin_, context_.now(), fmt::format("{}{}{}", name_, where, held),
+                 fmt::format("process {}, {}", process_, thread_.name()));
 }
 
 }  // namespace faultline::os

@@ -40,7 +40,7 @@ Result<Range> Vm::aligned_pages(const Process& process, VirtualAddress va, std::
 
 sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
                                            MmapOptions options) {
-  const ToldCall told(core_.context, process, "mmap");
+  const ToldCall told(core_.context, exec, process, "mmap");
   co_await run(exec, core_.config.mmap_fixed);
   const bool misplaced = options.offset % kPage != 0 || (options.shared && options.file == nullptr) ||
                          (options.hugetlb && options.file != nullptr);
@@ -88,7 +88,7 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
 }
 
 sim::Task<void> Vm::populate_mapping(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
-  const ToldCall told(core_.context, process, "populate (MAP_POPULATE)", va, bytes);
+  const ToldCall told(core_.context, exec, process, "populate (MAP_POPULATE)", va, bytes);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return;
   co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
@@ -97,7 +97,7 @@ sim::Task<void> Vm::populate_mapping(cpu::Execution& exec, Process& process, Vir
 }
 
 sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
-  const ToldCall told(core_.context, process, "munmap", va, bytes);
+  const ToldCall told(core_.context, exec, process, "munmap", va, bytes);
   co_await run(exec, core_.config.munmap_fixed);
   const auto range = aligned_pages(process, va, bytes);
   if (!range.ok() || cuts_huge_page(process, range.value)) co_return Error::invalid;
@@ -124,7 +124,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
 
 sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                            bool on_fault) {
-  const ToldCall told(core_.context, process, "mlock", va, bytes);
+  const ToldCall told(core_.context, exec, process, "mlock", va, bytes);
   co_await run(exec, core_.config.mlock_fixed);
   if (!core_.config.kernel.has(Change::mlock_as_it_is)) co_await core_.batches.drain(exec);
   const auto range = pages_around(process, va, bytes);
@@ -154,7 +154,7 @@ sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddres
 }
 
 sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
-  const ToldCall told(core_.context, process, "munlock", va, bytes);
+  const ToldCall told(core_.context, exec, process, "munlock", va, bytes);
   co_await run(exec, core_.config.mlock_fixed);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;

@@ -12,7 +12,7 @@ constexpr std::uint64_t kLatencyLimit = 64 * kPage;  // LATENCY_LIMIT: what mrem
 
 sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                              Advice advice) {
-  const ToldCall told(core_.context, process, "madvise", va, bytes);
+  const ToldCall told(core_.context, exec, process, "madvise", va, bytes);
   co_await run(exec, core_.config.syscall);
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
@@ -153,7 +153,7 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
 
 sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                               Protection protection) {
-  const ToldCall told(core_.context, process, "mprotect", va, bytes);
+  const ToldCall told(core_.context, exec, process, "mprotect", va, bytes);
   co_await run(exec, core_.config.mprotect_fixed);
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
@@ -241,7 +241,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
 
 sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
                                              std::uint64_t bytes) {
-  const ToldCall told(core_.context, process, "mremap", va, bytes);
+  const ToldCall told(core_.context, exec, process, "mremap", va, bytes);
   co_await run(exec, core_.config.mremap_fixed);
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};

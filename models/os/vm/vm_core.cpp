@@ -86,7 +86,7 @@ Process* VmCore::create_process(std::string name) {
   while (std::any_of(processes.begin(), processes.end(), [id](const auto& process) { return process->id() == id; })) {
     ++id;
   }
-  auto mm = std::make_unique<Mm>(context.loop, std::move(table), bits, *groups.front());
+  auto mm = std::make_unique<Mm>(context, id, std::move(table), bits, *groups.front());
   processes.push_back(std::make_unique<Process>(id, std::move(name), std::move(mm)));
   return processes.back().get();
 }

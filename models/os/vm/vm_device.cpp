@@ -35,14 +35,14 @@ Result<MirroredTable*> Vm::create_mirrored_table(Process& process) {
 
 sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, MirroredTable& mirror, VirtualAddress va,
                                                   std::uint64_t bytes, bool write) {
-  const ToldCall told(core_.context, mirror.process(), "hmm_range_fault", va, bytes);
+  const ToldCall told(core_.context, exec, mirror.process(), "hmm_range_fault", va, bytes);
   const auto found = pages_around(mirror.process(), va, bytes);
   if (!found.ok()) co_return Result<std::uint64_t>{.error = found.error};
   co_return co_await mirror.fill(exec, found.value, write);
 }
 
 sim::Task<Error> Vm::map_pinned(cpu::Execution& exec, PrivateTable& table, PinId id) {
-  const ToldCall told(core_.context, table.process(), "fill the private table");
+  const ToldCall told(core_.context, exec, table.process(), "fill the private table");
   const Pin* pin = find_pin(id);
   if (pin == nullptr || pin->process != &table.process() || table.has_pin(id)) co_return Error::invalid;
   const std::uint64_t bytes = pin->bytes();
@@ -65,7 +65,7 @@ sim::Task<Error> Vm::map_pinned(cpu::Execution& exec, PrivateTable& table, PinId
 }
 
 sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, PinId id) {
-  const ToldCall told(core_.context, table.process(), "empty the private table");
+  const ToldCall told(core_.context, exec, table.process(), "empty the private table");
   const Pin* pin = find_pin(id);
   if (pin == nullptr || !table.remove_pin(id)) co_return Error::invalid;
   const sim::Time cost = core_.config.private_map_per_page * static_cast<std::int64_t>(pin->frames.size());
@@ -77,7 +77,7 @@ sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, Pin
 }
 
 sim::Task<Error> Vm::map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes) {
-  const ToldCall told(core_.context, table.process(), "fill the private table without pins", va, bytes);
+  const ToldCall told(core_.context, exec, table.process(), "fill the private table without pins", va, bytes);
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(table.process(), va, bytes);
   if (!range.ok()) co_return range.error;

@@ -9,7 +9,7 @@
 namespace faultline::os {
 
 sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
-  const ToldCall told(core_.context, parent, "fork");
+  const ToldCall told(core_.context, exec, parent, "fork");
   Process* child = core_.create_process(parent.name() + "'s child");
   if (child == nullptr) {
     co_await run(exec, core_.config.syscall);

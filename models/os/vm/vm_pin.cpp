@@ -10,7 +10,7 @@ namespace faultline::os {
 
 sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                             std::uint64_t bytes, bool write) {
-  const ToldCall told(core_.context, process, "pin_user_pages", va, bytes);
+  const ToldCall told(core_.context, exec, process, "pin_user_pages", va, bytes);
   co_await run(exec, core_.config.pin_fixed);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<PinId>{.error = range.error};
@@ -87,7 +87,7 @@ sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id, Caller caller) {
   }
   const Pin pin = std::move(found->second);
   pins_.erase(found);
-  const ToldCall told(core_.context, *pin.process, "unpin_user_pages", pin.begin, pin.bytes());
+  const ToldCall told(core_.context, exec, *pin.process, "unpin_user_pages", pin.begin, pin.bytes());
   co_await run(exec, call + pin.release_cost);
   drop_frames(pin);
   Mm::of(*pin.process).space.remove_pinned(pin.bytes());

@@ -61,6 +61,16 @@ export class AtWork {
   }
 }
 
+/** What an answer to faults is made of, in small letters. */
+function stepsOf(stories, cause) {
+  const steps = [...new Set(stories.flatMap((story) => (of(story, cause)?.steps ?? []).map(({step}) => step)))];
+  const times = (step) => stories.map((story) => of(story, cause)?.steps?.find((each) => each.step === step)?.ps ?? 0);
+  const text = steps.map((step) => `${step} ${times(step).map((ps) => (ps === 0 ? '–' : timeText(us(ps)))).join(' / ')}`);
+  return steps.length < 2 ? null : el('small', {}, text.join(', '));
+}
+
+const of = (story, cause) => story.totals.find((each) => each.cause === cause);
+
 export function totals(document) {
   const {stories} = document;
   const two = stories.length > 1;
@@ -68,11 +78,11 @@ export function totals(document) {
   const longest = Math.max(1, ...stories.map((story) => story.end - story.begin));
   const rows = causes.flatMap((cause) =>
     stories.map((story, s) => {
-      const total = story.totals.find((each) => each.cause === cause) ?? {ps: 0, share: 0};
+      const total = of(story, cause) ?? {ps: 0, share: 0};
       return el(
         'tr',
         {},
-        s === 0 ? el('th', {scope: 'rowgroup', rowspan: stories.length}, cause) : null,
+        s === 0 ? el('th', {scope: 'rowgroup', rowspan: stories.length}, cause, ' ', stepsOf(stories, cause)) : null,
         two ? el('td', {}, el('b', {class: 'letter'}, story.letter)) : null,
         el(
           'td',
@@ -144,7 +154,7 @@ export function facts(document) {
       (buffer) =>
         `${document.stories.length > 1 ? `${story.letter}: ` : ''}${buffer.end}: ${tickText(buffer.bytes, 'B')} at ${buffer.address} ` +
         `of ‘${buffer.process}’ on node ${buffer.node}, ` +
-        `${buffer.pages.length} page${buffer.pages.length === 1 ? '' : 's'}, translated by ${buffer.table}`,
+        `${buffer.page_count} page${buffer.page_count === 1 ? '' : 's'}, translated by ${buffer.table}`,
     ),
   );
   const [story] = document.stories;

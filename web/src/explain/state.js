@@ -5,6 +5,7 @@ import {addressParts, instantText} from './story.js';
 
 const GROUPS = ['page table', 'TLB', 'frame', 'pin', 'register'];
 const MOST_TOLD = 6; // changes that are told in words
+const MAP_PAGES = 128; // that are in sight at a time
 
 /** A page's condition in one letter, so that no colour needs to tell it. */
 function glyphOf(values, end, page) {
@@ -177,10 +178,18 @@ export class StateCard {
       event.preventDefault();
       this.chosen({end: buffer.end, page: next, story});
     };
+    const first = place.page - (place.page % MAP_PAGES);
+    const last = Math.min(first + MAP_PAGES, buffer.pages.length) - 1;
+    const further = (page, text) =>
+      page in buffer.pages
+        ? el('button', {type: 'button', class: 'further', 'data-page': page, onclick: () => this.chosen({end: buffer.end, page, story})}, text)
+        : null;
     return el(
       'div',
       {class: 'page-map', role: 'group', 'aria-label': `Pages of the ${buffer.end}; up and down choose another one`, onkeydown: turn},
-      buffer.pages.map((_, page) => {
+      further(first - 1, `… ${first - 1}`),
+      buffer.pages.slice(first, last + 1).map((_, i) => {
+        const page = first + i;
         const [glyph, meaning] = glyphOf(values, buffer.end, page);
         return el(
           'button',
@@ -197,6 +206,7 @@ export class StateCard {
           glyph,
         );
       }),
+      further(last + 1, `${last + 1} …`),
     );
   }
 }
