@@ -62,7 +62,7 @@ const tests = {
     assert.ok(said.length > 1 && said.some((words) => words.startsWith('Limited by no part of the machine alone: none is busy for more than ')), said.join('; '));
     const more = said.map((words) => Number(words.match(/and ([\d,]+) more$/)?.[1].replace(',', '') ?? 0) + 1);
     assert.equal(more.reduce((a, b) => a + b, 0), limited.length);
-    for (const p of limited.filter((each) => !each.limit.startsWith('No part'))) {
+    for (const p of limited.filter((each) => !each.limit.startsWith('Limited by no part'))) {
       const [what] = p.limit.match(/(the|The) .* of node \d+/);
       assert.ok(said.some((words) => words.toLowerCase().includes(what.toLowerCase())), p.limit);
     }
