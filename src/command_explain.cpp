@@ -99,11 +99,11 @@ Json story_of(const experiment::Point& point, const runs::PointOutcome& outcome,
   Json json = Json::parse(story);
   if (json["outcome"] != "not begun") return json;
   const auto begun = json["begun"].get<std::uint64_t>();
-  const std::string why = json["why"];
+  const std::string why = json["why"] != "" ? json["why"].get<std::string>() : outcome.error;
   if (!why.empty()) throw UserError("{}: the run ended before the transfer began: {}", point.label(), why);
-  if (!outcome.error.empty())
-    throw UserError("{}: the run ended before the transfer began: {}", point.label(), outcome.error);
-  if (begun == 0) throw UserError("{}: there is no transfer to tell of in this kind of workload", point.label());
+  if (begun == 0)
+    throw UserError("{}: no transfer began; this kind of workload has none, or workload.time_limit came before",
+                    point.label());
   if (wanted == 0)
     throw UserError(
         "{}: the run ended before the first measured transfer began; --transfer 1 to {} tells of another one",
@@ -130,14 +130,14 @@ void write_page(const Json& document, const Call& call) {
 
 void check_page(const Options& options) {
   if (options.html.empty()) return;
+  const fs::path folder = fs::path(options.html).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder))
+    throw UserError("--html: {}: there is no folder {}", options.html, folder.string());
   if (results::kExplainPage.head.empty()) {
     throw UserError(
         "--html: this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the "
         "Debian packages nodejs and npm, and build it again");
   }
-  const fs::path folder = fs::path(options.html).parent_path();
-  if (!folder.empty() && !fs::is_directory(folder))
-    throw UserError("--html: {}: there is no folder {}", options.html, folder.string());
   check_output("--html", options.html, "page",
                [](std::string_view first) { return first.starts_with("<!doctype html>"); });
 }

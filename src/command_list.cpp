@@ -273,7 +273,7 @@ int list_command(const Call& call) {
   }
   if (!pattern.empty() && listings.front().entries.empty())
     throw UserError("list {}: none matches '{}'{}", kind, pattern,
-                    kind == "strategies" ? "; 'faultline config EXPERIMENT' shows those of an experiment's own" : "");
+                    kind == "strategies" ? "; 'faultline config EXPERIMENT' shows an experiment's own strategies" : "");
   if (call.options.format == Format::json) {
     Json all = Json::object();
     for (const Listing& listing : listings) all[listing.kind] = listing.entries;
@@ -286,7 +286,7 @@ int list_command(const Call& call) {
       call.console.out << plain_text(listing, call.console.width, !pattern.empty());
     }
     if (kind == "strategies" && pattern.empty())
-      call.console.out << "\n'faultline list strategies NAME' says what one is made of, adds and does not go with.\n";
+      call.console.out << "\n'faultline list strategies NAME' tells what it is made of, adds and excludes.\n";
     if (kind.empty())
       call.console.out
           << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";

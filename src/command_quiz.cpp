@@ -26,13 +26,14 @@ const quiz::Topic& topic_named(const std::string& name) {
   throw UserError("no topic '{}'; {}", name, experiment::allowed_names(name, names));
 }
 
-std::string topics_text(Format format) {
-  if (format == Format::json) {
-    quiz::Json all = quiz::Json::array();
-    for (const quiz::Topic& topic : quiz::topics())
-      all.push_back({{"topic", topic.name}, {"lab", topic.lab}, {"title", topic.title}});
-    return all.dump(1) + "\n";
-  }
+quiz::Json topics_json() {
+  quiz::Json all = quiz::Json::array();
+  for (const quiz::Topic& topic : quiz::topics())
+    all.push_back({{"topic", topic.name}, {"lab", topic.lab}, {"title", topic.title}});
+  return all;
+}
+
+std::string topics_text() {
   std::string text;
   for (const quiz::Topic& topic : quiz::topics())
     text += fmt::format("  {:<12} lab {:>2}  {}\n", topic.name, topic.lab, topic.title);
@@ -92,7 +93,7 @@ int quiz_command(const Call& call) {
   if (options.arguments.empty()) {
     if (options.seed || options.answers || !options.secret.empty())
       throw UserError("quiz: --seed, --answers and --secret need a topic; 'faultline quiz' lists them");
-    call.console.out << topics_text(options.format);
+    call.console.out << (options.format == Format::json ? topics_json().dump(1) + "\n" : topics_text());
     return kFine;
   }
   const quiz::Topic& topic = topic_named(options.arguments.front());

@@ -203,7 +203,7 @@ without it, all but the last three.
 PATTERN keeps names that contain it; '*' stands for anything.
 
   faultline list                                      an overview
-  faultline list strategies fault/stall               what each of these sets in all, and what it is based on
+  faultline list strategies fault/stall               what each of these is made of and based on, adds and excludes
   faultline list parameters                           every parameter: unit, range, default, meaning, source
   faultline list parameters smmu                      those of one part
   faultline list parameters '*.latency'               those whose name ends so

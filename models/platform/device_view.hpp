@@ -41,7 +41,7 @@ struct WalkView {
 
 // Nothing where no bank is of this process.
 std::optional<BankView> bank_view(Node& node, std::uint32_t process);
-// The same while the node's smmu.tlb_changes() is.
+// Does not change while the node's smmu.tlb_changes() and the process's bank stay the same.
 TlbView tlb_view(Node& node, std::uint32_t process, std::uint64_t va);
 WalkView walk_view(Node& node, const BankView& bank, std::uint64_t va);
 // "0x40000002: translation fault"

@@ -80,15 +80,10 @@ std::string title_of(const Json& story) {
 Json explanation_json(const experiment::Experiment& experiment, std::span<ToldPoint> told,
                       const experiment::Simulator& simulator) {
   const ToldPoint& first = told.front();
-  Json made{{"format", "faultline-explain-1"},
-            {"title", title_of(first.story)},
-            {"experiment", experiment.name},
-            {"question", experiment.question},
-            {"point", first.point.label()},
-            {"seed", first.point.seed},
-            {"program", fmt::format("faultline {}", build::kVersion)},
-            {"terms", terms_of(told)},
-            {"parameters", parameters_of(told, simulator)},
+  Json made{{"format", "faultline-explain-1"}, {"title", title_of(first.story)},
+            {"experiment", experiment.name},   {"question", experiment.question},
+            {"seed", first.point.seed},        {"program", fmt::format("faultline {}", build::kVersion)},
+            {"terms", terms_of(told)},         {"parameters", parameters_of(told, simulator)},
             {"stories", Json::array()}};
   for (ToldPoint& one : told) {
     Json story{{"strategy", one.point.strategy},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "models/sim/units.hpp"
@@ -168,7 +170,7 @@ std::string head_of(const Json& document, const Json& story, std::size_t width) 
   const bool faults =
       std::ranges::any_of(story.value("told", Json::array()), [](const Json& t) { return t["fault"].get<bool>(); });
   if (!faults && !story["buffers"].empty())
-    add(fmt::format("The device met no page fault{}.",
+    add(fmt::format("The device met no page fault in these buffers{}.",
                     text(story, "outcome") == "done" ? ": its translations were all there" : ""));
   if (!text(story, "cut").empty()) add(text(story, "cut"));
   return head;

@@ -48,7 +48,7 @@ TEST_CASE("without options the first point's first measured transfer is told, an
 
 TEST_CASE("a point is chosen by its number, its strategy or --set; a transfer by its number") {
   const Explained explained;
-  CHECK(explained.json({"--point", "4"})["point"] == "fault/touch-ahead, workload.size = 4 KiB");
+  CHECK(explained.json({"--point", "4"})["stories"][0]["point"] == "fault/touch-ahead, workload.size = 4 KiB");
   CHECK(explained.json({"--strategy", "fault/touch-ahead"})["stories"][0]["strategy"] == "fault/touch-ahead");
   CHECK(explained.json({"--set", "workload.size=128 B"})["stories"][0]["bytes"] == 128);
   CHECK(explained.json({"--transfer", "3"})["stories"][0]["number"] == 3);
@@ -72,6 +72,8 @@ TEST_CASE("two strategies are told of the same combination") {
   CHECK(made["stories"].size() == 2);
   CHECK(made["stories"][0]["strategy"] == "fault/touch-ahead");
   CHECK(made["stories"][1]["strategy"] == "resident");
+  CHECK(made["stories"][0]["point"] == "fault/touch-ahead, workload.size = 4 KiB");
+  CHECK(made["stories"][1]["point"] == "resident, workload.size = 4 KiB");
   CHECK(made["stories"][1]["bytes"] == 4096);
   CHECK(explained({"--compare", "fault/touch-ahead", "resident"}).out.find(", under two strategies") !=
         std::string::npos);
@@ -101,6 +103,7 @@ TEST_CASE("what cannot be told is refused with what could") {
   says({"--format", "csv"}, "--format: 'csv'; allowed: table, json");
   says({"--html", ""}, "--html: needs a file");
   says({"--html", "x.html", "--terms"}, "--html and --terms");
+  says({"--html", "nowhere/x.html"}, "--html: nowhere/x.html: there is no folder nowhere");
   says({"--set", "workload.label=full"}, "node 1 has no memory left");
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("list shows what there is, for people and for programs") {
   CHECK(faultline_program({"list", "strategies"}).out ==
         "  fault/touch-a-page  tolerate the fault, one page at a time\n  fault/touch-ahead   tolerate the fault\n"
         "  resident            all pages present\n"
-        "\n'faultline list strategies NAME' says what one is made of, adds and does not go with.\n");
+        "\n'faultline list strategies NAME' tells what it is made of, adds and excludes.\n");
   CHECK(faultline_program({"list", "experiments"}).out == "  sizes  How does latency grow with size?\n");
   CHECK(faultline_program({"list", "workloads"}).out == "  write  RDMA write\n  read   RDMA read\n");
   CHECK(faultline_program({"list", "parameters", "net*y"}).out ==
@@ -30,6 +30,8 @@ TEST_CASE("list shows what there is, for people and for programs") {
   const auto none = faultline_program({"list", "parameters", "zzz"});
   CHECK(none.code == 2);
   CHECK(none.err == "list parameters: none matches 'zzz'\n");
+  CHECK(faultline_program({"list", "strategies", "zzz"}).err ==
+        "list strategies: none matches 'zzz'; 'faultline config EXPERIMENT' shows an experiment's own strategies\n");
 }
 
 TEST_CASE("list shows all that a strategy or a platform sets, and what it is based on") {

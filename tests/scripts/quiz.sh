@@ -49,6 +49,7 @@ done
 run 0 "$program" quiz --format json
 python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])) == 10' "$output"
 run 2 "$program" quiz --answers
+expect "--seed, --answers and --secret need a topic"
 run 2 "$program" quiz first-fualt
 expect "no topic 'first-fualt'" "did you mean 'first-fault'?"
 run 2 "$program" quiz time --format csv

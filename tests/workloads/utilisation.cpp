@@ -184,7 +184,7 @@ TEST_CASE("limits of points with one sentence have the range of their shares, ot
   CHECK(Limit{}.text().empty());
 }
 
-TEST_CASE("with nothing busy the steps are named as what transfers wait for") {
+TEST_CASE("where nothing is busy the sentence says that no part limits alone") {
   const Point point = run_well(preset("resident") + Settings{{"workload.size", "64 B"}});
   CHECK(point.limit.find("Limited by no part of the machine alone: none is busy for more than ") == 0);
 }

@@ -154,6 +154,7 @@ class Story {
     this.json = {
       strategy,
       meaning: `As ${strategy} does it.`,
+      point: strategy,
       number: 1,
       planned: 1,
       operation: 'write',
@@ -312,7 +313,7 @@ function pinned(strategy, pages) {
 }
 
 function document(...stories) {
-  const {bytes, strategy} = stories[0];
+  const {bytes} = stories[0];
   const size = bytes === 64 ? '64 B' : `${bytes / 1024} KiB`;
   const parameters = Object.entries(PARAMETERS).map(([name, value]) => [
     name,
@@ -323,7 +324,6 @@ function document(...stories) {
     title: `One RDMA write of ${size} from node 0 to node 1`,
     experiment: 'made-up',
     question: 'What does the first page fault cost?',
-    point: strategy,
     seed: 1,
     program: 'faultline',
     terms: TERMS,

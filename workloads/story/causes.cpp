@@ -29,7 +29,7 @@ Time overlap(const std::vector<std::pair<Time, Time>>& intervals, Time from, Tim
   return all;
 }
 
-// Adds to what there is by that name.
+// The element of that name, which is appended with time 0 where there is none.
 template <typename Named>
 Named& at_name(std::vector<Named>& all, std::string Named::*name, const std::string& wanted) {
   const auto known = std::find_if(all.begin(), all.end(), [&](const Named& each) { return each.*name == wanted; });

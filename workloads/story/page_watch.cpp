@@ -141,12 +141,14 @@ void PageWatch::look() {
     const std::optional<platform::BankView> before =
         std::exchange(end.bank, platform::bank_view(end.node, end.process));
     const std::uint64_t tlb_changes = end.node.smmu.tlb_changes();
-    const bool same_tlbs = std::exchange(end.tlb_changes, tlb_changes) == tlb_changes;
+    const bool same_tlbs = std::exchange(end.tlb_changes, tlb_changes) == tlb_changes &&
+                           before.has_value() == end.bank.has_value() &&
+                           (!end.bank || before->table == end.bank->table);
     const os::Process* process = end.node.vm.find_process(end.process);
     for (std::size_t i = 0; i < end.pages.size(); ++i) {
       const Page now = page_of(end, process, buffer.source, buffer.pages[i], same_tlbs ? &end.pages[i] : nullptr);
       if (now == end.pages[i]) continue;
-      // Who took a page still stands there when somebody else has begun to bring it back.
+      // The last taker stands there while the page comes back: told is who is new.
       const bool taken = now.by.by != os::Taker::nobody && !(now.by == end.pages[i].by);
       const std::string by = taken ? std::string(os::to_string(now.by.by)) : "";
       note(end.first_key + i * kOfPage.size(), text_of(end.pages[i]), text_of(now), by);

@@ -88,7 +88,7 @@ class PageWatch {
   };
 
   void add(const sim::TransferBegin::End& end, bool source, std::uint64_t bytes);
-  // `before`: what it was while the TLBs had the same entries; nullptr: they may have changed.
+  // `before`: the page at the last look, whose TLB entries still hold; nullptr: they are looked up.
   static Page page_of(const End& end, const os::Process* process, bool source, std::uint64_t va, const Page* before);
   static std::vector<std::string> text_of(const Page& page);
   static std::vector<std::string> text_of(const platform::BankView& bank);

@@ -3,12 +3,12 @@
 // since the post; what comes before it is negative.
 //
 //   number, planned, operation, bytes, outcome, why, begin, post, end, cut
-//   buffers   of both ends: where they are, whose, which pages are watched
+//   buffers   of both ends: where they are, whose, how many pages (page_count), which of them are watched (pages)
 //   lanes     who can be at work: node (or router) and name, from top to bottom
 //   events    from, to, lane, label, text, cost, part, attempt; main: it decides how long all takes; kind: program,
 //             step, slice, fault, instant
 //   keys      what is watched of pages and registers; state: the values at `begin`; changes: at, key, from, to, text
-//   totals    the time by cause; steps: of answers to faults, the steps that it is made of
+//   totals    the time by cause; steps: of a cause "answering faults: ...", its time by step
 //   told      the sentences: at, took, node, who, label, text, cost, attempt, fault
 #pragma once
 

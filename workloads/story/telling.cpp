@@ -17,6 +17,7 @@
 #include "models/sim/units.hpp"
 #include "models/trace/resend_text.hpp"
 #include "workloads/chain.hpp"
+#include "workloads/transfer_metrics.hpp"
 
 namespace faultline::workloads {
 
@@ -36,8 +37,11 @@ std::string_view meaning_of(std::string_view cause) {
 
 // What the kernel does is named as a call ("mlock of 2 pages ...") or as work ("page fault of 1 page ...").
 std::string kernel_does(const std::string& name) {
-  constexpr auto kWork = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"page fault", "handles a page fault"}, {"fill the", "fills the"}, {"empty the", "empties the"}});
+  constexpr auto kWork =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{os::ToldCall::kPageFault, "handles a page fault"},
+                                                                    {"fill the", "fills the"},
+                                                                    {"empty the", "empties the"},
+                                                                    {os::ToldCall::kReclaim, "reclaims memory"}});
   for (const auto& [begin, sentence] : kWork) {
     if (name.starts_with(begin)) return fmt::format("{}{}", sentence, name.substr(begin.size()));
   }
@@ -118,7 +122,7 @@ std::vector<Time> Telling::begins() const {
         if (found != answers.end() && found->second.size() > own.size()) begins.back() = found->second[own.size()];
       }
       own.push_back(record.at);
-      Time& until = worked[{record.node, who_of(record.step)}];
+      const Time until = worked[{record.node, who_of(record.step)}];
       begins.back() = std::min(std::max(begins.back(), until), record.at);
     }
     if (scope == Scope::part) worked[{record.node, who_of(record.step)}] = record.at;
@@ -126,7 +130,7 @@ std::vector<Time> Telling::begins() const {
   return begins;
 }
 
-// When the last access faulted on its node before it.
+// When the last access before `record` faulted on its node; record.at if none did.
 Time Telling::fault_before(const StepRecord& record) const {
   Time at = record.at;
   for (const StoryRecorder::Fault& fault : recorder_.faults()) {
@@ -208,7 +212,7 @@ Told Telling::told_of(const StepRecord& record) const {
 // Calls of the kernel for the two processes. What a thread meets within a call is told with the call.
 void Telling::tell_calls(std::vector<Told>& told) const {
   for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
-    const std::string begin = fmt::format("process {}, ", buffer.process);
+    const std::string begin = os::ToldCall::category_of(buffer.process);
     std::map<std::string, std::vector<const StoryRecorder::Slice*>> calls;
     for (const auto& slice : recorder_.slices()) {
       if (is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin))
@@ -227,12 +231,15 @@ void Telling::tell_calls_of(const std::string& thread, std::vector<const StoryRe
   for (std::size_t i = 0; i < calls.size();) {
     const auto* outer = calls[i];
     std::size_t faults = 0;
+    Time reclaim{0};
     std::map<std::string, Time> waits;
     for (++i; i < calls.size() && calls[i]->end <= outer->end; ++i) {
       if (is_wait(*calls[i])) {
         waits[waited_for(*calls[i])] += calls[i]->end - calls[i]->begin;
-      } else if (calls[i]->name.starts_with("page fault")) {
+      } else if (calls[i]->name.starts_with(os::ToldCall::kPageFault)) {
         ++faults;
+      } else if (calls[i]->name == os::ToldCall::kReclaim) {
+        reclaim += calls[i]->end - calls[i]->begin;
       }
     }
     std::string text =
@@ -240,10 +247,11 @@ void Telling::tell_calls_of(const std::string& thread, std::vector<const StoryRe
             ? fmt::format("The kernel has the thread '{}' wait for {}.", thread, waited_for(*outer))
             : fmt::format("The kernel {} for '{}'{}.", kernel_does(outer->name), buffer.name,
                           faults == 0 ? "" : fmt::format(", with {} page fault{}", faults, faults == 1 ? "" : "s"));
-    for (const auto& [what, time] : waits) {
-      if (time > Time{0})
-        text += fmt::format(" Of this time it waits {:.3f} us for {}.", static_cast<double>(time.count()) / 1e6, what);
-    }
+    const auto add = [&](Time time, const std::string& doing) {
+      if (time > Time{0}) text += fmt::format(" For {:.3f} us of this time it {}.", microseconds(time), doing);
+    };
+    add(reclaim, "reclaims memory");
+    for (const auto& [what, time] : waits) add(time, "waits for " + what);
     told.push_back({.at = outer->end,
                     .took = outer->end - outer->begin,
                     .node = buffer.node,
@@ -278,9 +286,9 @@ void Telling::tell_faults(std::vector<Told>& told) const {
   }
 }
 
-// From when to when the longest of the kernel's calls for the process took, of those during which something happened.
+// Begin and end of the longest call of the kernel for the buffer's process that covers `at`; {at, at} if none does.
 std::pair<Time, Time> Telling::call_around(const WatchedBuffer& buffer, Time at) const {
-  const std::string begin = fmt::format("process {}, ", buffer.process);
+  const std::string begin = os::ToldCall::category_of(buffer.process);
   std::pair<Time, Time> around{at, at};
   for (const StoryRecorder::Slice& slice : recorder_.slices()) {
     const bool own = is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin);
@@ -290,7 +298,8 @@ std::pair<Time, Time> Telling::call_around(const WatchedBuffer& buffer, Time at)
 }
 
 // What changed in the page tables. Pages that changed alike in one call of the kernel, or else at one instant, share a
-// sentence. A page that changes so again begins another one.
+// sentence. A page that makes the
+// same change again begins a new sentence.
 void Telling::tell_pages(std::vector<Told>& told) const {
   struct Fate {
     std::vector<std::uint32_t> pages;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/sim/trace.hpp"
@@ -22,7 +23,7 @@ struct Told {
   std::string label{};        // of its row of the fault breakdown; may be empty
   std::string_view cost{};    // the parameters that its time is made of
   std::uint32_t attempt = 0;  // of the part that was over last
-  bool is_fault = false;      // of a device's access
+  bool is_fault = false;      // of the device, in one of the transfer's buffers
 };
 
 struct CauseOfTime {
@@ -81,7 +82,7 @@ class Telling {
   const std::vector<sim::Time> began_;
 };
 
-// Of the fault breakdown; of a step without a phase its name: "interrupt raised".
+// The step's label in the fault breakdown; without one its name in words: "interrupt raised".
 std::string label_of(const sim::Step& step);
 
 // "0-3, 7"

@@ -99,7 +99,9 @@ inline constexpr StepInfo kStallResumed{.name = "stall_resumed",
                                         .scope = Scope::node,
                                         .mark = Mark::stall_over,
                                         .phase = {.worker = worker::kKernel},
-                                        .told = "The driver writes RESUME: the SMMU tries the stalled access again."};
+                                        .told =
+                                            "The driver writes RESUME: the SMMU tries the bank's stalled accesses "
+                                            "again, or ends them if the page could not be brought."};
 
 // The library is entered by the sender; its code is done, register writes begin.
 inline constexpr StepInfo kMessageBegin{

@@ -28,8 +28,7 @@ inline constexpr StepInfo kTransferStarted{
     .phase = {worker::kFirmware, "R5 start", "firmware sets the transfer up", "exanest.transfer_startup"},
     .told =
         "The firmware on the R5 of the node that has the data sets the transfer up: a write by its descriptor, a read "
-        "by the "
-        "reader's request."};
+        "by the reader's request."};
 // The R5 has handed the block to the send unit.
 inline constexpr StepInfo kBlockScheduled{
     .name = "block_scheduled",
@@ -65,8 +64,8 @@ inline constexpr StepInfo kFaultDetected{
     .phase = {worker::kEngine, "walk and fault",
               "cells before the bad burst; its translation, the walk, the error response", "axi.*, smmu.*, ddr.*"},
     .told =
-        "The SMMU answers an access of the block with an error: the page table that it walks has no translation that "
-        "allows the access."};
+        "The SMMU answers an access of the block with an error: the page table does not allow the access, or another "
+        "fault of the process holds it off."};
 inline constexpr StepInfo kFaultLogged{
     .name = "fault_logged",
     .phase = {worker::kEngine, "fault record", "record enters the fault FIFO", "exanest.fault_logging"},
@@ -91,8 +90,7 @@ inline constexpr StepInfo kTimedOut{
     .phase = {worker::kFirmware, "timeout", "wait until the block's timeout", "exanest.block_timeout"},
     .told =
         "The block's acknowledgement has not come, and its timeout is over. The firmware sends the block again, "
-        "whatever the "
-        "reason, unless it has no try left."};
+        "whatever the reason, unless it has no try left."};
 inline constexpr StepInfo kBlockAcknowledged{
     .name = "block_acknowledged",
     .mark = Mark::part_over,

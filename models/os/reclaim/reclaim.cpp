@@ -99,7 +99,7 @@ Task<bool> Reclaim::make_room_for_tables(Execution& exec, const Process& process
 // Direct reclaim: try_to_free_pages, try_to_free_mem_cgroup_pages.
 Task<bool> Reclaim::reach(Execution& exec, const Process& process, Goal goal) {
   if (is_reached(goal)) co_return true;
-  const ToldCall told(core_.context, exec, process, "wait for free memory (direct reclaim)");
+  const ToldCall told(core_.context, exec, process, ToldCall::kReclaim);
   const std::uint64_t& freed = goal.group != nullptr ? goal.group->freed : freed_;
   for (unsigned fruitless = 0; !is_reached(goal);) {
     if (process.was_killed()) co_return false;

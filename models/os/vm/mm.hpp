@@ -15,6 +15,7 @@
 #include "models/os/vm/mmu_notifiers.hpp"
 #include "models/os/vm/page_table.hpp"
 #include "models/os/vm/process.hpp"
+#include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
 
 namespace faultline::os {
@@ -24,7 +25,7 @@ struct MemoryGroup;
 struct Mm {
   enum class Life : std::uint8_t { alive, killed, reaped };  // reaped: killed, and its memory is gone
 
-  // Of the process of that number.
+  // `process`: its id, for timelines.
   Mm(const sim::Context& context, std::uint16_t process, std::unique_ptr<PageTable> root, unsigned va_bits,
      MemoryGroup& charged)
       : group(&charged),

@@ -19,7 +19,7 @@ namespace faultline::os {
 // Linux's rwsem, so that a stream of faults cannot starve an munmap.
 class MmapLock {
  public:
-  // Of the process of that number.
+  // `process`: its id, for timelines.
   MmapLock(const sim::Context& context, std::uint16_t process)
       : context_(context), process_(process), changed_(context.loop) {}
 
@@ -90,6 +90,7 @@ class MmapLock {
   };
   bool is_held() const { return writer_ != nullptr || shared_ > 0; }
   bool is_kept_from_readers() const { return writer_ != nullptr || waiting_writers_ > 0; }
+
   const sim::Context& context_;
   const std::uint16_t process_;
   sim::Signal changed_;

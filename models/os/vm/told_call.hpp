@@ -3,6 +3,8 @@
 // scope. Where nobody records it allocates nothing.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "models/cpu/execution.hpp"
@@ -15,13 +17,15 @@ namespace faultline::os {
 
 class ToldCall {
  public:
-  // By `thread`, for `process`; it may be about memory of the process. All that is named outlives it.
+  // By `thread`, for `process`. `address` and `bytes`: the memory that it is about; 0: none. All that is named outlives
+  // it.
   ToldCall(const sim::Context& context, const cpu::Execution& thread, const Process& process, std::string_view name,
            VirtualAddress address = 0, std::uint64_t bytes = 0)
       : ToldCall(context, thread, process.id(), name, nullptr) {
     range_ = {sim::page_begin(address), sim::page_end(address + bytes)};
   }
-  // A wait for what `holder` holds; nullptr: nobody in particular. Names of waits begin with kWait.
+  // A wait, whose name begins with kWait. `holder`: who held what is waited for when the wait began; nullptr: several,
+  // or nobody known.
   ToldCall(const sim::Context& context, const cpu::Execution& thread, std::uint16_t process, std::string_view name,
            const cpu::Execution* holder)
       : context_(context), thread_(thread), process_(process), name_(name), holder_(holder), begin_(context.now()) {}
@@ -32,6 +36,10 @@ class ToldCall {
   }
 
   static constexpr std::string_view kWait = "wait for ";
+  static constexpr std::string_view kPageFault = "page fault";
+  static constexpr std::string_view kReclaim = "direct reclaim";
+  // With which the category of each slice for the process begins; the thread's name follows.
+  static std::string category_of(std::uint32_t process);
 
  private:
   void tell() const;

@@ -13,7 +13,7 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
                       Mm::of(process).lock.try_lock_vma(exec, va);
   if (!by_vma) co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const Error error = co_await fault(exec, process, va, write, sim::Time{0});
-  if (error == Error::bad_address) co_await run(exec, core_.config.fault_no_alloc);  // the exception; a call has none
+  if (error == Error::bad_address) co_await run(exec, core_.config.fault_no_alloc);  // the trap
   const bool kept = Mm::of(process).lock.unlock_fault(exec);
   if (core_.config.kernel.has(Change::vma_locks)) {
     VmCounters& counters = core_.counters;
@@ -22,17 +22,17 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
   co_return error;
 }
 
-// Linux's handle_mm_fault, and the look at the VMA before it: only what has passed that is counted.
+// The look at the VMA, then Linux's handle_mm_fault: only a fault that passes the look is counted.
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
   if (process.was_killed()) co_return Error::killed;
   const VirtualAddress va = sim::page_begin(at);
   const AddressSpace& space = Mm::of(process).space;
-  const Vma* allowing = space.find(va);
-  if (allowing == nullptr || !allowing->allows(write)) {
+  const auto refuses = [&](const Vma* vma) { return vma == nullptr || !vma->allows(write); };
+  if (refuses(space.find(va))) {
     co_await run(exec, owed);
     co_return Error::bad_address;
   }
-  const ToldCall told(core_.context, exec, process, "page fault", at, 1);
+  const ToldCall told(core_.context, exec, process, ToldCall::kPageFault, at, 1);
   ++core_.counters.pgfault;
   ++Mm::of(process).faults.minor;
   const sim::Time short_fault = core_.config.fault_no_alloc;
@@ -40,7 +40,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
   while (error == Error::again) {
     const Vma* vma = space.find(va);
     const PageState* page = space.entry(va);
-    if (vma == nullptr || !vma->allows(write)) {
+    if (refuses(vma)) {  // it has changed while the fault waited
       co_await run(exec, owed);
       error = Error::bad_address;
     } else if (page == nullptr && vma->hugetlb != 0) {
@@ -50,7 +50,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
     } else if (page->in_motion()) {
-      const ToldCall wait(core_.context, exec, process, "wait for the page, which is moving");
+      const ToldCall wait(core_.context, exec, process, "wait for the end of the page's migration");
       co_await core_.cpu.sleep(exec, Mm::of(process).page_settled);
       continue;  // nothing has been charged
     } else if (page->entry == Entry::swapped) {

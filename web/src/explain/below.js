@@ -20,7 +20,7 @@ export function head(document, switches) {
       two ? el('b', {class: 'letter'}, story.letter) : null,
       el('b', {}, story.strategy),
       `: ${OUTCOMES[story.outcome] ?? story.outcome} ${timeText(us(story.end - story.begin))}${story.why ? `: ${story.why}` : ''}. `,
-      story.buffers.length > 0 && !story.told.some((told) => told.fault) ? 'The device met no page fault. ' : '',
+      story.buffers.length > 0 && !story.told.some((told) => told.fault) ? 'The device met no page fault in these buffers. ' : '',
       story.cut ? el('strong', {}, `${story.cut} `) : '',
       el('span', {class: 'meaning'}, story.meaning),
     ),
@@ -61,15 +61,16 @@ export class AtWork {
   }
 }
 
-/** What an answer to faults is made of, in small letters. */
-function stepsOf(stories, cause) {
-  const steps = [...new Set(stories.flatMap((story) => (of(story, cause)?.steps ?? []).map(({step}) => step)))];
-  const times = (step) => stories.map((story) => of(story, cause)?.steps?.find((each) => each.step === step)?.ps ?? 0);
-  const text = steps.map((step) => `${step} ${times(step).map((ps) => (ps === 0 ? '–' : timeText(us(ps)))).join(' / ')}`);
-  return steps.length < 2 ? null : el('small', {}, text.join(', '));
-}
+const totalOf = (story, cause) => story.totals.find((each) => each.cause === cause) ?? {ps: 0, share: 0, steps: []};
 
-const of = (story, cause) => story.totals.find((each) => each.cause === cause);
+/** The steps of a cause, with each story's time; null if there are fewer than two. */
+function stepsOf(stories, cause) {
+  const steps = [...new Set(stories.flatMap((story) => (totalOf(story, cause).steps ?? []).map(({step}) => step)))];
+  if (steps.length < 2) return null;
+  const timeOf = (story, step) => totalOf(story, cause).steps.find((each) => each.step === step)?.ps ?? 0;
+  const timesOf = (step) => stories.map((story) => (timeOf(story, step) === 0 ? '–' : timeText(us(timeOf(story, step)))));
+  return el('small', {}, steps.map((step) => `${step} ${timesOf(step).join(' / ')}`).join(', '));
+}
 
 export function totals(document) {
   const {stories} = document;
@@ -78,7 +79,7 @@ export function totals(document) {
   const longest = Math.max(1, ...stories.map((story) => story.end - story.begin));
   const rows = causes.flatMap((cause) =>
     stories.map((story, s) => {
-      const total = of(story, cause) ?? {ps: 0, share: 0};
+      const total = totalOf(story, cause);
       return el(
         'tr',
         {},
@@ -165,7 +166,7 @@ export function facts(document) {
       'p',
       {},
       `Transfer ${story.number} of ${story.planned} of experiment ${document.experiment}${document.question ? ` (${document.question})` : ''}; ` +
-        `${document.point}; seed ${document.seed}. Times are since the post.`,
+        `${document.stories.map((each) => each.point).join(' and ')}; seed ${document.seed}. Times are since the post.`,
     ),
     lines.map((line) => el('p', {}, line)),
     el('p', {}, `Written by ${document.program}. This file holds its data and its program, and loads nothing. Drawn by Apache ECharts.`),

@@ -5,7 +5,7 @@ import {addressParts, instantText} from './story.js';
 
 const GROUPS = ['page table', 'TLB', 'frame', 'pin', 'register'];
 const MOST_TOLD = 6; // changes that are told in words
-const MAP_PAGES = 128; // that are in sight at a time
+const MAP_PAGES = 128; // in the map at a time
 
 /** A page's condition in one letter, so that no colour needs to tell it. */
 function glyphOf(values, end, page) {
@@ -182,7 +182,11 @@ export class StateCard {
     const last = Math.min(first + MAP_PAGES, buffer.pages.length) - 1;
     const further = (page, text) =>
       page in buffer.pages
-        ? el('button', {type: 'button', class: 'further', 'data-page': page, onclick: () => this.chosen({end: buffer.end, page, story})}, text)
+        ? el(
+            'button',
+            {type: 'button', class: 'further', 'data-page': page, onclick: () => this.chosen({end: buffer.end, page, story})},
+            text,
+          )
         : null;
     return el(
       'div',
