@@ -51,7 +51,11 @@ std::string kernel_does(const std::string& name) {
 bool is_wait(const StoryRecorder::Slice& slice) { return slice.name.starts_with(os::ToldCall::kWait); }
 std::string waited_for(const StoryRecorder::Slice& slice) { return slice.name.substr(os::ToldCall::kWait.size()); }
 
-bool is_call(const StoryRecorder::Slice& slice) { return slice.track.kind == sim::TrackKind(os::track::kCalls); }
+// Of the kernel, for the process that has the buffer.
+bool is_call_for(const WatchedBuffer& buffer, const StoryRecorder::Slice& slice) {
+  return slice.track.kind == sim::TrackKind(os::track::kCalls) && slice.track.node == buffer.node &&
+         slice.category.starts_with(os::ToldCall::category_of(buffer.process));
+}
 
 }  // namespace
 
@@ -212,11 +216,10 @@ Told Telling::told_of(const StepRecord& record) const {
 // Calls of the kernel for the two processes. What a thread meets within a call is told with the call.
 void Telling::tell_calls(std::vector<Told>& told) const {
   for (const WatchedBuffer& buffer : recorder_.pages().buffers()) {
-    const std::string begin = os::ToldCall::category_of(buffer.process);
-    std::map<std::string, std::vector<const StoryRecorder::Slice*>> calls;
+    const std::size_t process = os::ToldCall::category_of(buffer.process).size();
+    std::map<std::string, std::vector<const StoryRecorder::Slice*>> calls;  // by thread
     for (const auto& slice : recorder_.slices()) {
-      if (is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin))
-        calls[slice.category.substr(begin.size())].push_back(&slice);
+      if (is_call_for(buffer, slice)) calls[slice.category.substr(process)].push_back(&slice);
     }
     for (auto& [thread, own] : calls) tell_calls_of(thread, own, buffer, told);
   }
@@ -288,11 +291,10 @@ void Telling::tell_faults(std::vector<Told>& told) const {
 
 // Begin and end of the longest call of the kernel for the buffer's process that covers `at`; {at, at} if none does.
 std::pair<Time, Time> Telling::call_around(const WatchedBuffer& buffer, Time at) const {
-  const std::string begin = os::ToldCall::category_of(buffer.process);
   std::pair<Time, Time> around{at, at};
   for (const StoryRecorder::Slice& slice : recorder_.slices()) {
-    const bool own = is_call(slice) && slice.track.node == buffer.node && slice.category.starts_with(begin);
-    if (own && slice.begin <= around.first && slice.end >= around.second) around = {slice.begin, slice.end};
+    const bool covers = slice.begin <= around.first && slice.end >= around.second;
+    if (covers && is_call_for(buffer, slice)) around = {slice.begin, slice.end};
   }
   return around;
 }
