@@ -14,8 +14,12 @@ namespace faultline::sim {
 
 class Counter {
  public:
-  Counter(std::string name, const char* unit, const char* description)
-      : name_(std::move(name)), unit_(unit), description_(description) {}
+  struct About {
+    std::string name;
+    const char* unit;
+    const char* description;
+  };
+  explicit Counter(const About& about) : about_(&about) {}
   Counter& operator++() { return *this += 1; }
   Counter& operator+=(std::uint64_t n) {
     value_ += n;
@@ -31,15 +35,13 @@ class Counter {
     if (level > value_) value_ = level;
   }
   std::uint64_t value() const { return value_; }
-  const std::string& name() const { return name_; }
-  std::string_view unit() const { return unit_; }
-  std::string_view description() const { return description_; }
+  const std::string& name() const { return about_->name; }
+  std::string_view unit() const { return about_->unit; }
+  std::string_view description() const { return about_->description; }
 
  private:
-  std::string name_;
-  const char* unit_;
-  const char* description_;
   std::uint64_t value_ = 0;
+  const About* about_;  // elsewhere, so that counters that go together lie together
 };
 
 class Statistics {
@@ -47,7 +49,7 @@ class Statistics {
   // The reference stays valid. unit: "count", "B", "ps", ... Names: "smmu.faults". Units and descriptions are literals,
   // which all nodes share.
   Counter& counter(std::string name, const char* unit, const char* description) {
-    return counters_.emplace_back(std::move(name), unit, description);
+    return counters_.emplace_back(abouts_.emplace_back(Counter::About{std::move(name), unit, description}));
   }
   const std::deque<Counter>& all() const { return counters_; }
   // The value of the counter of this name. Throws std::logic_error when nobody registered it.
@@ -59,6 +61,7 @@ class Statistics {
   }
 
  private:
+  std::deque<Counter::About> abouts_;
   std::deque<Counter> counters_;
 };
 

@@ -31,7 +31,8 @@ TEST_CASE("a block set holds what was put in, in as few intervals as there are r
 }
 
 TEST_CASE("cells of an attempt older than the newest seen are stale, and their late responses do not count") {
-  sim::Counter evicted("evicted", "count", "");
+  const sim::Counter::About about{"evicted", "count", ""};
+  sim::Counter evicted(about);
   Reassembly r(4, evicted);
   CHECK(r.judge(1, {5, 0, 0}) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
@@ -45,7 +46,8 @@ TEST_CASE("cells of an attempt older than the newest seen are stale, and their l
 }
 
 TEST_CASE("a block completes at its last response and its copies are duplicates from then on") {
-  sim::Counter evicted("evicted", "count", "");
+  const sim::Counter::About about{"evicted", "count", ""};
+  sim::Counter evicted(about);
   Reassembly r(4, evicted);
   r.judge(1, {5, 2, 0});
   CHECK_FALSE(r.written(1, {5, 2, 0}, 256, 512));
@@ -55,7 +57,8 @@ TEST_CASE("a block completes at its last response and its copies are duplicates 
 }
 
 TEST_CASE("an attempt has one first fault, its cells are dropped from then on, the next attempt starts afresh") {
-  sim::Counter evicted("evicted", "count", "");
+  const sim::Counter::About about{"evicted", "count", ""};
+  sim::Counter evicted(about);
   Reassembly r(4, evicted);
   r.judge(1, {5, 0, 0});
   CHECK(r.failed(1, {5, 0, 0}));
@@ -66,7 +69,8 @@ TEST_CASE("an attempt has one first fault, its cells are dropped from then on, t
 }
 
 TEST_CASE("what is remembered is bounded and the transfer that was silent for longest goes first") {
-  sim::Counter evicted("evicted", "count", "");
+  const sim::Counter::About about{"evicted", "count", ""};
+  sim::Counter evicted(about);
   Reassembly r(2, evicted);
   r.judge(1, {5, 0, 0});
   r.judge(1, {6, 0, 0});
