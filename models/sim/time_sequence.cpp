@@ -2,6 +2,7 @@
 #include "models/sim/time_sequence.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace faultline::sim {
 
@@ -151,6 +152,34 @@ void append_later(TimeSequence& out, TimeSequence::Segment a, TimeSequence::Segm
   if (cross < a.count) out.append({b.at(cross), b.gap, a.count - cross});
 }
 
+// Goes through a sequence from the front on.
+class Cursor {
+ public:
+  explicit Cursor(const TimeSequence& sequence) : at_(sequence.segments().begin()), end_(sequence.segments().end()) {}
+  bool at_end() const { return at_ == end_; }
+  Time now() const { return at_->at(used_); }
+  void step() { use(1); }
+  // The instants of the present progression up to `until`, which is not before now().
+  TimeSequence::Segment take_by(Time until) {
+    const std::uint32_t left = at_->count - used_;
+    std::uint32_t count = left;
+    if (at_->last() > until) {
+      count = static_cast<std::uint32_t>((until - now()) / at_->gap) + 1;
+    }
+    const TimeSequence::Segment taken{now(), at_->gap, count};
+    use(count);
+    return taken;
+  }
+
+ private:
+  void use(std::uint32_t count) {
+    used_ += count;
+    if (used_ == at_->count) ++at_, used_ = 0;
+  }
+  decltype(std::declval<const TimeSequence&>().segments().begin()) at_, end_;
+  std::uint32_t used_ = 0;
+};
+
 }  // namespace
 
 Time work_left(const TimeSequence& departures, Time service, Time now) {
@@ -192,26 +221,32 @@ TimeSequence merged(const TimeSequence& a, const TimeSequence& b) {
     out.append(a_first ? b : a);
     return out;
   }
-  std::uint32_t ia = 0;
-  std::uint32_t ib = 0;
-  while (ia < a.size() || ib < b.size()) {
-    const bool from_a = ib == b.size() || (ia < a.size() && a.at(ia) <= b.at(ib));
-    out.append(from_a ? a.at(ia++) : b.at(ib++));
+  Cursor ia(a), ib(b);
+  while (!ia.at_end() && !ib.at_end()) {
+    Cursor& first = ia.now() <= ib.now() ? ia : ib;
+    const Time until = &first == &ia ? ib.now() : ia.now() - Time{1};
+    out.append(first.take_by(until));
+  }
+  for (Cursor* rest : {&ia, &ib}) {
+    while (!rest->at_end()) out.append(rest->take_by(kNever));
   }
   return out;
 }
 
 TimeSequence without(const TimeSequence& a, const TimeSequence& b) {
   TimeSequence out;
-  std::uint32_t ib = 0;
-  for (std::uint32_t ia = 0; ia < a.size(); ++ia) {
-    if (ib < b.size() && a.at(ia) == b.at(ib)) {
-      ++ib;
+  Cursor ia(a), ib(b);
+  while (!ia.at_end()) {
+    if (ib.at_end()) {
+      out.append(ia.take_by(kNever));
+    } else if (ia.now() == ib.now()) {
+      ia.step();
+      ib.step();
     } else {
-      out.append(a.at(ia));
+      out.append(ia.take_by(ib.now() - Time{1}));
     }
   }
-  assert(ib == b.size());
+  assert(ib.at_end());
   return out;
 }
 
