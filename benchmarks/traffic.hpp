@@ -84,15 +84,16 @@ inline std::vector<Flow> pairs_of(const Shape& shape, bool both_ways, bool irreg
   return flows;
 }
 
-// Every node sends to one other node and receives from one: a random cycle through all of them (Sattolo). The rate, a
-// 32nd of a link's, leaves the links between QFDBs, which carry the flows of many nodes, below their capacity.
-inline std::vector<Flow> permutation_of(const Shape& shape) {
+// Every node sends to one other node and receives from one: a random cycle through all of them (Sattolo). If a node
+// sends at a 32nd of a link's rate, the links between QFDBs, which carry the flows of many nodes, are below their
+// capacity.
+inline std::vector<Flow> permutation_of(const Shape& shape, std::uint32_t share) {
   const unsigned nodes = shape.nodes();
   std::vector<unsigned> partner(nodes);
   for (unsigned i = 0; i < nodes; ++i) partner[i] = i;
   for (unsigned i = nodes - 1; i > 0; --i) std::swap(partner[i], partner[mixed(i) % i]);
   std::vector<Flow> flows;
-  const std::int64_t period = kCellsPerBlock * 32 * kCellTime;
+  const std::int64_t period = kCellsPerBlock * share * kCellTime;
   for (unsigned i = 0; i < nodes; ++i) {
     flows.push_back({i, partner[i], static_cast<std::int64_t>(mixed(nodes + i) % static_cast<std::uint64_t>(period)),
                      period, kCellTime});
@@ -106,19 +107,21 @@ struct TrafficArguments {
   bool both_ways;
   bool irregular;
   std::uint32_t blocks;  // of each flow
+  std::uint32_t share;   // permutation: a node sends at this part of a link's rate
 
   explicit TrafficArguments(Arguments& given)
       : pattern(given.text("pattern", "pairs")),
         shape(read_shape(given.text("shape", "2x1x1x2"))),
         both_ways(given.count("both-ways", 0) != 0),
         irregular(given.count("irregular", 0) != 0),
-        blocks(given.count("blocks", 250)) {
+        blocks(given.count("blocks", 250)),
+        share(given.count("share", 32)) {
     if (pattern != "pairs" && pattern != "permutation") refuse("--pattern takes pairs or permutation");
     if (pattern == "pairs" && (shape.x % 2 != 0 || shape.mpsocs < 2)) refuse("pairs need an even x and two MPSoCs");
     if (shape.nodes() < 2) refuse("there is nobody to send to");
   }
   std::vector<Flow> flows() const {
-    return pattern == "pairs" ? pairs_of(shape, both_ways, irregular) : permutation_of(shape);
+    return pattern == "pairs" ? pairs_of(shape, both_ways, irregular) : permutation_of(shape, share);
   }
 };
 
