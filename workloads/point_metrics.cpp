@@ -194,7 +194,6 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration
     now.totals[c.counter] = sum_of(cluster, c.counter);
   }
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
-  now.totals["network.lost_cells"] -= cluster.losses_ahead();
   now.busy = platform::busy_times(cluster);
   if (!kind_of(workload).has_two_ends) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));

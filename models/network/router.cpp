@@ -17,6 +17,12 @@ namespace {
 
 const ProfiledPart kRouter{"network::Router"};
 
+Switch::Foresight foresight_of(const Topology& topology, const Context& context) {
+  if (context.cells_per_train == 1) return Switch::Foresight::none;
+  // Paths are chosen as trains come, by load or round failures that are known by then.
+  return topology.shape().has_detours() ? Switch::Foresight::begun : Switch::Foresight::at_once;
+}
+
 }  // namespace
 
 Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const Context& context,
@@ -28,11 +34,10 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       context_(context),
       topology_(topology),
       event_port_(context.loop.new_port()),
+      switch_(*this, context.loop, foresight_of(topology, context)),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
                                                 "cells sent to a node that does not exist, dropped")),
-      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")),
-      // Behind all other hardware of an instant: who is ready at that instant takes part in its decisions.
-      wakeup_(context.loop, *this, context.loop.new_arrival_port()) {
+      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")) {
   const unsigned ports = topology.ports(context.node);
   outputs_.reserve(ports);
   for (unsigned port = 0; port < ports; ++port) add_port(port, topology);
@@ -50,7 +55,7 @@ void Router::add_port(unsigned port, const Topology& topology) {
   };
   Outages outages;
   if (config_.failures != nullptr) outages = config_.failures->outages(context_.node, port);
-  const bool mixed = !local && outages.empty();
+  const bool mixes = !local && outages.empty();
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = local ? Time{0} : latency;
@@ -58,16 +63,23 @@ void Router::add_port(unsigned port, const Topology& topology) {
   output.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");
   output.bytes = counter("bytes", "B", "bytes sent through this port, with packet overhead");
   output.busy = counter("busy", "ps", "time for which this port was sending");
-  plan_.add_output(
+  switch_.add_output(
       local ? std::vector{config_.local_buffer_cells} : std::vector(config_.virtual_channels, config_.buffer_cells),
-      mixed, std::move(outages));
+      mixes, std::move(outages));
 
   const unsigned queues = local ? kLocalQueues : config_.virtual_channels;
   first_queue_.push_back(first_queue_.empty() ? 0 : first_queue_.back() + (port == 1 ? kLocalQueues : queues));
-  for (unsigned i = 0; i < queues; ++i) plan_.add_queue();
+  for (unsigned i = 0; i < queues; ++i) switch_.add_queue();
 
   in[port].register_nb_transport_fw(this, &Router::on_arrival, static_cast<int>(port));
   out[port].register_nb_transport_bw(this, &Router::on_slots_freed, static_cast<int>(port));
+}
+
+void Router::end_of_elaboration() {
+  for (unsigned port = 0; port < ports(); ++port) {
+    if (out[port].get_base_port().bind_count() > 0) outputs_[port].forward = out[port].operator->();
+    if (in[port].get_base_port().bind_count() > 0) outputs_[port].backward = in[port].operator->();
+  }
 }
 
 std::uint64_t Router::cells_on_links() const {
@@ -76,15 +88,9 @@ std::uint64_t Router::cells_on_links() const {
   return sum;
 }
 
-// What is announced counts already, and those that are on their way know when they leave.
+// What is announced counts already.
 Time Router::busy(unsigned port) const {
-  const Output& output = outputs_[port];
-  Time left{0};
-  for (tlm::tlm_generic_payload* payload : output.sent) {
-    const Train& train = train_of(*payload);
-    left += work_left(train.times, cell_time(port, train.cell_bytes), context_.now() + output.latency);
-  }
-  return Time{static_cast<std::int64_t>(output.busy->value())} - left;
+  return Time{static_cast<std::int64_t>(outputs_[port].busy->value())} - switch_.work_left(port);
 }
 
 unsigned Router::queue_of(unsigned port, const PacketHeader& header) const {
@@ -96,10 +102,12 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
                                       sc_core::sc_time&) {
   const ProfileScope turn(context_.loop.profile(), kRouter);
   const auto port = static_cast<unsigned>(tag);
+  if (phase == tlm::BEGIN_REQ) payload.acquire();
   if (extension<PacketHeader>(payload).destination >= topology_.nodes()) {
     drop(port, payload);
   } else if (phase != tlm::BEGIN_REQ) {
-    rearrive(port, payload);
+    const Train& train = train_of(payload);
+    rearrive(port, payload, phase == CELLS_MOVED ? train.changed_from : train.cells());
   } else if (paths_ && paths_->waits_for_head(port)) {
     const Train& train = train_of(payload);
     paths_->hold(port, payload);
@@ -130,68 +138,76 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   passage.spacing = arriving;
   passage.service = cell_time(route.port, train.cell_bytes);
   passage.to_ready = -std::min(passage.service, arriving);
+  passage.to_ready = -std::min(passage.service, arriving);
+  passage.arrivals = &train.times;
   if (port == kLocalPort) {
-    passage.arrivals = datapaths_[passage.queue].serve(context_.now(), train.times, arriving, 0, &payload);
-    passage.to_ready += config_.injection_latency;
-  } else {
-    passage.arrivals = train.times;
-    passage.to_ready += config_.router_latency;
+    passage.handed_over = datapaths_[passage.queue].serve(context_.now(), train.times, arriving, 0, &payload);
+    passage.arrivals = &passage.handed_over;
+    auto& injected = injected_[passage.queue];
+    passage.injection = first_injected_[passage.queue] + injected.size();
+    injected.emplace_back();
   }
+  passage.to_ready += port == kLocalPort ? config_.injection_latency : config_.router_latency;
   passage.departures = {};
-  passage.breaks.clear();
-  passage.told = {};
-  passage.use = nullptr;
-  passage.awaited = passage.revised = false;
   passage.payload = &payload;
   passage.port = port;
   passage.gone = false;
-  passage.slots_told = 0;
+  passage.known = train.cells();
+  passage.told = passage.slots_told = 0;
   passage.outgoing = nullptr;
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
+  switch_.arrive(passage, 0);
+}
 
-  payload.acquire();
-  plan_.let_go(passage.queue, context_.now(), [this](auto& gone) { let_go(static_cast<Passage&>(gone)); });
-  if (plan_.enter(passage, context_.now())) {
-    // Where paths are chosen as trains come, by load or round failures that are known by then, none is announced before
-    // it starts.
-    paths_ ? wakeup_.at(passage.start(0)) : announce(passage);
+// Cells come at other instants than was said, or do not come, or more do. What was announced of the slots of the first
+// two is void.
+void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) {
+  if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
+  const Train& train = train_of(payload);
+  Passage& passage = extension<Passage>(payload);
+  if (passage.gone) throw std::logic_error("a train changed after all of its cells had left");
+  if (port == kLocalPort) {
+    const std::uint32_t gone = passage.handed_over.size() - from;
+    passage.handed_over.drop_back(gone);
+    datapaths_[passage.queue].recall(context_.now(), &payload, gone);
   }
-  wakeup_.at(plan_.disturbed_at());
+  if (paths_) {
+    paths_->note(passage.output, [&](auto& load) {
+      load.not_arriving(&payload, passage.known - from);
+      if (from < train.cells()) load.arriving(&payload, train.times.suffix(from), context_.now());
+    });
+  }
+  passage.known = train.cells();
+  passage.slots_told = std::min(passage.slots_told, from);
+  switch_.arrive(passage, from);
+  if (passage.gone) return;
+  close(passage);
+  let_go(passage);
 }
 
 void Router::let_go(Passage& passage) {
+  const bool may_come = train_of(*passage.payload).is_open;
+  if (passage.gone || may_come || passage.busy() || passage.told < passage.arrivals->size()) return;
+  if (!passage.departures.empty() && passage.last_start() > context_.now()) return;
   passage.gone = true;
-  if (passage.port == kLocalPort) {
-    const TimeSequence& sent = train_of(*passage.payload).times;
-    TimeSequence& slots = slots_reused_[passage.queue];
-    slots.append(passage.departures);
-    if (later_of(sent, slots.prefix(sent.size())) != sent) {
-      throw std::logic_error("cell sent to a router without a free slot");
-    }
-    slots.drop_front(sent.size());
-  }
+  if (passage.port == kLocalPort) check_slots(passage);
+  if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->release();
   passage.payload->release();
 }
 
-// Cells that do not come after all, or at other instants: what was announced of their slots is void.
-void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
-  if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
-  const TimeSequence& times = train_of(payload).times;
-  Passage& passage = extension<Passage>(payload);
-  if (passage.gone) throw std::logic_error("a train changed after all of its cells had left");
-  const bool local = port == kLocalPort;
-  const std::uint32_t before = passage.arrivals.size();
-  const std::uint32_t same =
-      plan_.rearrive(passage, local ? passage.arrivals.prefix(times.size()) : times, context_.now());
-  passage.slots_told = std::min(passage.slots_told, same);
-  if (local) datapaths_[passage.queue].recall(context_.now(), &payload, before - same);
-  if (paths_) {
-    paths_->note(passage.output, [&](auto& load) {
-      load.not_arriving(&payload, before - same);
-      if (same < times.size()) load.arriving(&payload, times.suffix(same), context_.now());
-    });
+void Router::check_slots(const Passage& passage) {
+  auto& injected = injected_[passage.queue];
+  TimeSequence& slots = slots_reused_[passage.queue];
+  injected[passage.injection - first_injected_[passage.queue]] = {train_of(*passage.payload).times, passage.departures,
+                                                                  true};
+  for (; !injected.empty() && injected.front().gone; injected.pop_front(), ++first_injected_[passage.queue]) {
+    const Injected& cells = injected.front();
+    slots.append(cells.departures);
+    if (later_of(cells.sent, slots.prefix(cells.sent.size())) != cells.sent) {
+      throw std::logic_error("cell sent to a router without a free slot");
+    }
+    slots.drop_front(cells.sent.size());
   }
-  wakeup_.at(plan_.disturbed_at());
 }
 
 void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
@@ -204,7 +220,8 @@ void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
     return;
   }
   train.freed = train.times.shifted(outputs_[port].latency);
-  send_back(in[port], payload, SLOTS_FREED);
+  send_back(outputs_[port].backward, payload, SLOTS_FREED);
+  payload.release();
 }
 
 tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -216,12 +233,11 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
   const unsigned channel = extension<PacketHeader>(payload).virtual_channel;
   if (phase == SLOTS_FREED) {
     departed.freed.append(train.freed);
-    plan_.slots_freed(port, channel, train.freed, context_.now());
+    switch_.slots_freed(port, channel, train.freed);
     if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
   } else {
     void_slots(port, payload, departed.freed.size() - train.recalled);
   }
-  wakeup_.at(plan_.disturbed_at());
   return tlm::TLM_ACCEPTED;
 }
 
@@ -229,32 +245,10 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
 void Router::void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept) {
   Departed& departed = extension<Departed>(payload);
   const std::uint32_t gone = departed.freed.size() - std::min(kept, departed.freed.size());
-  if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone + departed.aside.size()); });
-  departed.aside = {};
   if (gone == 0) return;
-  plan_.slots_held(port, extension<PacketHeader>(payload).virtual_channel, departed.freed.suffix(kept), context_.now());
+  if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone); });
+  switch_.slots_held(port, extension<PacketHeader>(payload).virtual_channel, departed.freed.suffix(kept));
   departed.freed.drop_back(gone);
-}
-
-void Router::wake() {
-  const Time now = context_.now();
-  SmallVector<SwitchPlan::Transit*, 8> trains;
-  // What is on its way first: it may have to make room.
-  do {
-    plan_.advance(now);
-    trains.assign(plan_.revised().begin(), plan_.revised().end());
-    plan_.revised().clear();
-    for (const SwitchPlan::Transit* train : trains) plan_.complete(*train, train->told.size());
-    for (SwitchPlan::Transit* train : trains) revise(static_cast<Passage&>(*train));
-  } while (plan_.disturbed_at() != kNever);
-
-  trains.clear();
-  for (SwitchPlan::Transit* train : plan_.awaited()) {
-    if (train->start(train->told.size()) <= now) trains.push_back(train);
-  }
-  for (const SwitchPlan::Transit* train : trains) plan_.complete(*train);
-  for (SwitchPlan::Transit* train : trains) announce(static_cast<Passage&>(*train));
-  wakeup_.at(plan_.due());
 }
 
 void connect(Router& a, unsigned a_port, Router& b, unsigned b_port) {

@@ -15,11 +15,10 @@
 //   ready(i) = arrival(i) + router_latency or injection_latency - min(s, time of the cell on the input)
 //   leaves(i) = max(ready(i), leaves(i-1), credit(i)) + s
 //
-// An output serves the inputs that hold a ready cell for it in turn, one cell each (switch_plan.hpp). A train is
-// announced at an output with all of its cells that are known when its first cell starts, or at once where nothing that
-// is known can meet it: then it crosses an idle network without an event until the router of its destination. If
-// something comes between, what has not started is told to come at other instants. So every cell leaves when it would
-// if each were decided on by itself.
+// An output serves the inputs that hold a ready cell for it in turn, one cell each (switch.hpp). What is decided is
+// announced: over a link all cells of a train in one payload, as they are decided on; at port 0 a payload for each
+// decision. A train that nothing known can meet crosses an idle network without an event until the router of its
+// destination. So every cell leaves when it would if each were decided on by itself.
 //
 // While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
 // lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
@@ -37,12 +36,11 @@
 #include "models/network/failures.hpp"
 #include "models/network/packet.hpp"
 #include "models/network/path_choice.hpp"
-#include "models/network/switch_plan.hpp"
+#include "models/network/switch.hpp"
 #include "models/network/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/train_server.hpp"
-#include "models/sim/wakeup.hpp"
 
 namespace faultline::network {
 
@@ -81,7 +79,7 @@ struct RouterConfig {
   }
 };
 
-class Router : public sc_core::sc_module {
+class Router : public sc_core::sc_module, Switch::Owner {
  public:
   // Optional, because nothing is bound to port 0 of a router without an MPSoC.
   using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
@@ -104,8 +102,6 @@ class Router : public sc_core::sc_module {
   sim::Time busy(unsigned port) const;
   // Cells sent through all ports but the local one.
   std::uint64_t cells_on_links() const;
-  // Of network.lost_cells those that have not come to the failed link yet: a train's cells are counted together.
-  std::uint32_t losses_ahead() const;
 
  private:
   // Port 0 has a queue for data and one for the rest, so that a short message of the mailbox need not
@@ -113,33 +109,47 @@ class Router : public sc_core::sc_module {
   static constexpr unsigned kLocalQueues = 2;
 
   // A train that came in, until it has left.
-  struct Passage : tlm::tlm_extension<Passage>, SwitchPlan::Transit {
+  struct Passage : tlm::tlm_extension<Passage>, Switch::Transit {
     tlm::tlm_generic_payload* payload = nullptr;
     unsigned port = 0;
-    bool gone = false;             // let go of
-    std::uint32_t slots_told = 0;  // cells whose slots were announced to where the train comes from
-    tlm::tlm_generic_payload* outgoing =
-        nullptr;  // carries the last cells that were announced; nullptr: they were lost
+    bool gone = false;              // let go of
+    sim::TimeSequence handed_over;  // port 0: arrivals behind the NI's datapath
+    std::uint64_t injection = 0;    // port 0: its number in the queue
+    std::uint32_t known = 0;        // cells
+    std::uint32_t told = 0;         // departures that are announced
+    std::uint32_t slots_told = 0;   // of these, to where the train comes from
+    // Carries the last cells that are announced; nullptr: no more. At port 0 it may be gone when all have left.
+    tlm::tlm_generic_payload* outgoing = nullptr;
 
     tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
     void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }
   };
-  // A train that went out, until its slots are free.
-  struct Departed : tlm::tlm_extension<Departed>, SwitchPlan::SlotUse {
-    std::uint32_t cells = 0;
+  // A train that goes out, until its slots are free.
+  struct Departed : tlm::tlm_extension<Departed> {
+    std::uint32_t first = 0;  // its first cell in the train that came in
+    sim::TimeSequence freed;
 
     tlm::tlm_extension_base* clone() const override { return new Departed(*this); }
     void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Departed&>(other); }
+  };
+  // What the NI sent by one of port 0's queues, when it has left.
+  struct Injected {
+    sim::TimeSequence sent;
+    sim::TimeSequence departures;
+    bool gone = false;
   };
   struct Output {
     sim::BitRate rate;
     sim::Time latency;                            // of the link, either way; port 0: none
     sim::Time full_cell;                          // service of a cell of kCellBytes
-    std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
+    std::vector<tlm::tlm_generic_payload*> sent;  // port 0: those whose slots are not all free
     sim::Counter* cells;
     sim::Counter* bytes;
     sim::Counter* busy;
+    tlm::tlm_fw_transport_if<>* forward = nullptr;  // what the sockets are bound to
+    tlm::tlm_bw_transport_if<>* backward = nullptr;
   };
+  void end_of_elaboration() override;
   tlm::tlm_sync_enum on_arrival(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -154,30 +164,30 @@ class Router : public sc_core::sc_module {
   // At the instant of the head where a path is chosen by load.
   void accept(unsigned port, tlm::tlm_generic_payload& payload);
   void accept_held(std::uint64_t port);
-  void rearrive(unsigned port, tlm::tlm_generic_payload& payload);
-  // The train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
+  void rearrive(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from);
+  void decided(Switch::Transit& transit, std::uint32_t from) override;
+  void left(Switch::Transit& transit) override { let_go(static_cast<Passage&>(transit)); }
+  // If the train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
   void let_go(Passage& passage);
+  void check_slots(const Passage& passage);
+  bool is_single(const Passage& passage) const;
+  void pass_on(Passage& passage);
+  // Whether more of its cells may leave than are announced.
+  static bool is_open(const Passage& passage);
+  void announce(Passage& passage, std::uint32_t from);
+  void announce_to_node(Passage& passage, std::uint32_t from);
+  void recall(Passage& passage, std::uint32_t from);
+  void cut(Passage& passage, std::uint32_t from);
+  void send(Passage& passage, const tlm::tlm_phase& phase);
+  void close(Passage& passage);
+  void lose(Passage& passage, std::uint32_t from);
+  tlm::tlm_generic_payload& new_payload(Passage& passage, std::uint32_t first);
+  void forget(Output& output);
+  void count(const Passage& passage, std::int64_t cells);
+  void void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept);
+  void tell_slots(Passage& passage, std::uint32_t from);
   // To timelines: when the link is busy with the train, as far as it is announced.
   void tell_timelines(const Passage& passage) const;
-
-  void wake();
-  // Announces the train's next cells: those that are planned, as far as one payload can carry them.
-  void announce(Passage& passage);
-  // What was announced of the train may be planned otherwise now.
-  void revise(Passage& passage);
-  void send(Passage& passage, std::uint32_t begin);
-  void resend(Passage& passage);
-  void fill(Passage& passage);
-  void forget(Output& output);
-  void count(const Passage& passage, bool lost, std::int64_t cells);
-  // Keeps the instants at which announced cells come to a failed link; they do not, after all.
-  void lose(const sim::TimeSequence& starts);
-  void keep(const sim::TimeSequence& starts);
-  void void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept);
-  void tell_slots(Passage& passage);
-  void recall_slots(Passage& passage, std::uint32_t kept);
-  // Whether all cells of a train go out in one payload, whatever goes between.
-  bool keeps_together(unsigned output) const { return plan_.is_mixed(output); }
 
   RouterConfig config_;
   sim::Context context_;
@@ -185,14 +195,14 @@ class Router : public sc_core::sc_module {
   sim::Port event_port_;
   std::vector<unsigned> first_queue_;  // by port
   std::vector<Output> outputs_;
-  SwitchPlan plan_;
+  Switch switch_;
   std::array<sim::TrainServer, kLocalQueues> datapaths_;      // the NI's, into port 0's queues
+  std::array<sim::Deque<Injected>, kLocalQueues> injected_;   // by them, until those before them have left
+  std::array<std::uint64_t, kLocalQueues> first_injected_{};  // number of the first of these
   std::array<sim::TimeSequence, kLocalQueues> slots_reused_;  // when the last injection_cells of them came free
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
-  sim::TimeSequence losses_;            // of lost cells that are still to come, at least
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
-  sim::Wakeup<Router, &Router::wake> wakeup_;
 };
 
 // Binds both directions of a link.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What leaves a router: trains are announced at outputs, their slots to where they come from.
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
 #include "models/network/router.hpp"
 #include "models/network/tracks.hpp"
@@ -26,109 +26,145 @@ const char* name_of(PacketKind kind) {
 
 }  // namespace
 
-void Router::announce(Passage& passage) {
-  const std::uint32_t begin = passage.told.size();
-  // Now, but for whole trains that are announced ahead.
-  assert(passage.start(begin) == context_.now() || (begin == 0 && passage.start(begin) > context_.now()));
-  std::uint32_t end = passage.departures.size();
-  bool lost = false;
-  if (!keeps_together(passage.output)) {
-    end = plan_.piece_end(passage, begin);
-    lost = plan_.is_lost(passage, begin);
-  }
-  // More cells of a payload that is still on its way out, or another payload.
-  const bool continues = passage.outgoing != nullptr && keeps_together(passage.output) &&
-                         (passage.told.empty() || passage.told.back() >= context_.now());
-  passage.told.append(passage.departures.slice(begin, end - begin));
-  plan_.announced(passage);
-  count(passage, lost, end - begin);
-  if (lost) lose(passage.told.suffix(begin).shifted(-passage.service));
-  if (continues) {
-    resend(passage);
-  } else if (!lost) {
-    send(passage, begin);
+void Router::decided(Switch::Transit& transit, std::uint32_t from) {
+  Passage& passage = static_cast<Passage&>(transit);
+  const std::uint32_t before = std::exchange(passage.told, passage.departures.size());
+  if (is_single(passage) && !switch_.is_lost(passage, 0)) return pass_on(passage);
+  if (from < passage.told && switch_.is_lost(passage, from)) {
+    lose(passage, from);
   } else {
-    passage.outgoing = nullptr;
-    passage.use = nullptr;
-    if (paths_) {
-      paths_->note(passage.output,
-                   [&](auto& load) { load.freed(passage.payload, passage.told.suffix(begin), context_.now()); });
+    count(passage, std::int64_t{passage.told} - before);
+    if (passage.output != kLocalPort) {
+      announce(passage, from);
+    } else {
+      if (from < before) recall(passage, from);
+      if (from < passage.told) announce_to_node(passage, from);
     }
   }
   tell_timelines(passage);
-  tell_slots(passage);
+  tell_slots(passage, from);
+  let_go(passage);
 }
 
-void Router::revise(Passage& passage) {
-  passage.revised = false;
-  const std::uint32_t before = passage.told.size();
-  std::uint32_t same = passage.told.common_prefix(passage.departures);
-  if (!keeps_together(passage.output)) same = plan_.still_together(passage, same);
-  if (same < before) {
-    const bool lost = passage.outgoing == nullptr;
-    const std::uint32_t after =
-        lost || !keeps_together(passage.output) ? same : std::min(before, passage.departures.size());
-    count(passage, lost, std::int64_t{after} - before);
-    if (lost) keep(passage.told.suffix(same).shifted(-passage.service));
-    passage.told.drop_back(before - same);
-    if (after > same) passage.told.append(passage.departures.slice(same, after - same));
-    if (!lost) {
-      void_slots(passage.output, *passage.outgoing, same - passage.use->first);
-      resend(passage);
-    } else if (paths_) {
-      paths_->note(passage.output, [&](auto& load) { load.not_freed(passage.payload, before - after); });
-    }
-    recall_slots(passage, same);
+// Whether the train is one cell that leaves for another router now, for good.
+bool Router::is_single(const Passage& passage) const {
+  return passage.output != kLocalPort && passage.outgoing == nullptr && passage.told == 1 && !is_open(passage) &&
+         !passage.busy() && !context_.trace.records();
+}
+
+// The payload goes on to the next router as it is: there is nothing that this one would have to keep.
+void Router::pass_on(Passage& passage) {
+  tlm::tlm_generic_payload& payload = *passage.payload;
+  const unsigned output = passage.output;
+  count(passage, 1);
+  tell_slots(passage, 0);
+  passage.gone = true;
+  if (passage.port == kLocalPort) check_slots(passage);
+  train_of(payload).times = passage.departures.shifted(outputs_[output].latency);
+  extension<PacketHeader>(payload).virtual_channel = static_cast<std::uint8_t>(passage.channel);
+  Departed& departed = extension<Departed>(payload);
+  departed.first = 0;
+  departed.freed = {};
+  send_on(outputs_[output].forward, payload);
+  payload.release();
+}
+
+// Cells from this one on leave as is decided now, or not yet.
+void Router::announce(Passage& passage, std::uint32_t from) {
+  const bool is_new = passage.outgoing == nullptr;
+  if (is_new) passage.outgoing = &new_payload(passage, from);
+  Train& train = train_of(*passage.outgoing);
+  cut(passage, from);
+  train.times.append(passage.departures.suffix(from).shifted(outputs_[passage.output].latency));
+  train.is_open = is_open(passage);
+  send(passage, is_new ? tlm::BEGIN_REQ : CELLS_MOVED);
+}
+
+void Router::announce_to_node(Passage& passage, std::uint32_t from) {
+  passage.outgoing = &new_payload(passage, from);
+  Train& train = train_of(*passage.outgoing);
+  train.times = passage.departures.suffix(from);
+  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  send(passage, tlm::BEGIN_REQ);
+}
+
+void Router::recall(Passage& passage, std::uint32_t from) {
+  cut(passage, from);
+  Train& train = train_of(*passage.outgoing);
+  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  send(passage, CELLS_RECALLED);
+}
+
+// The payload that goes out carries cells before this one only.
+void Router::cut(Passage& passage, std::uint32_t from) {
+  Train& train = train_of(*passage.outgoing);
+  train.changed_from = from - extension<Departed>(*passage.outgoing).first;
+  train.times.drop_back(train.cells() - train.changed_from);
+  void_slots(passage.output, *passage.outgoing, train.changed_from);
+}
+
+void Router::send(Passage& passage, const tlm::tlm_phase& phase) {
+  tlm::tlm_generic_payload& payload = *passage.outgoing;
+  payload.set_data_length(train_of(payload).bytes());
+  send_on(outputs_[passage.output].forward, payload, phase);
+}
+
+bool Router::is_open(const Passage& passage) {
+  return train_of(*passage.payload).is_open || passage.told < passage.arrivals->size();
+}
+
+// If the train that goes out was said to be longer than it is.
+void Router::close(Passage& passage) {
+  if (passage.output == kLocalPort || passage.outgoing == nullptr || is_open(passage)) return;
+  if (train_of(*passage.outgoing).is_open) announce(passage, passage.told);
+}
+
+// Cells from this one on do not go; those behind them may, in another payload.
+void Router::lose(Passage& passage, std::uint32_t from) {
+  lost_ += passage.told - from;
+  if (passage.output != kLocalPort && passage.outgoing != nullptr) {
+    Train& train = train_of(*passage.outgoing);
+    train.changed_from = train.cells();
+    if (std::exchange(train.is_open, false)) send(passage, CELLS_MOVED);
+    passage.outgoing->release();
   }
-  plan_.announced(passage);
-  tell_timelines(passage);
-  tell_slots(passage);
+  passage.outgoing = nullptr;
+  if (!paths_) return;
+  paths_->note(passage.output,
+               [&](auto& load) { load.freed(passage.payload, passage.departures.suffix(from), context_.now()); });
 }
 
-void Router::count(const Passage& passage, bool lost, std::int64_t cells) {
+void Router::count(const Passage& passage, std::int64_t cells) {
   const std::uint32_t cell_bytes = train_of(*passage.payload).cell_bytes;
-  // Two's complement: what is taken back is subtracted.
-  if (lost) {
-    lost_ += static_cast<std::uint64_t>(cells);
-    return;
-  }
   Output& output = outputs_[passage.output];
+  // Two's complement: what is taken back is subtracted.
   *output.cells += static_cast<std::uint64_t>(cells);
   *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
   *output.busy += static_cast<std::uint64_t>((passage.service * cells).count());
 }
 
-void Router::lose(const TimeSequence& starts) {
-  losses_.drop_front(losses_.count_before(context_.now()));
-  losses_ = merged(losses_, starts);
-}
-
-void Router::keep(const TimeSequence& starts) { losses_ = without(losses_, starts); }
-
-std::uint32_t Router::losses_ahead() const { return losses_.size() - losses_.count_by(context_.now()); }
-
-// Those of all cells whose departures are announced.
-void Router::tell_slots(Passage& passage) {
-  const std::uint32_t cells = passage.told.size() - passage.slots_told;
+// Those of all cells whose departures are announced; those from `from` on were told of otherwise.
+void Router::tell_slots(Passage& passage, std::uint32_t from) {
+  Train& train = train_of(*passage.payload);
+  if (passage.slots_told > from) {
+    train.recalled = passage.slots_told - from;
+    passage.slots_told = from;
+    send_back(outputs_[passage.port].backward, *passage.payload, SLOTS_RECALLED);
+  }
+  const std::uint32_t cells = passage.told - passage.slots_told;
   if (cells == 0) return;
-  train_of(*passage.payload).freed = passage.told.suffix(passage.slots_told).shifted(outputs_[passage.port].latency);
+  train.freed = passage.departures.suffix(passage.slots_told).shifted(outputs_[passage.port].latency);
   passage.slots_told += cells;
-  send_back(in[passage.port], *passage.payload, SLOTS_FREED);
+  send_back(outputs_[passage.port].backward, *passage.payload, SLOTS_FREED);
 }
 
-void Router::recall_slots(Passage& passage, std::uint32_t kept) {
-  if (passage.slots_told <= kept) return;  // whoever recalled the cells knows what becomes of their slots
-  const std::uint32_t gone = passage.slots_told - kept;
-  train_of(*passage.payload).recalled = gone;
-  passage.slots_told = kept;
-  send_back(in[passage.port], *passage.payload, SLOTS_RECALLED);
-}
-
-void Router::send(Passage& passage, std::uint32_t begin) {
+tlm::tlm_generic_payload& Router::new_payload(Passage& passage, std::uint32_t first) {
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
   const Train& whole = train_of(*passage.payload);
-  const std::uint32_t offset = begin * whole.cell_bytes;
+  const std::uint32_t offset = first * whole.cell_bytes;
   train_of(payload).cell_bytes = whole.cell_bytes;
+  // With that of cells that may still come.
+  if (!whole.content.empty()) train_of(payload).content = whole.content.slice(offset, whole.content.size() - offset);
   PacketHeader& header = extension<PacketHeader>(payload);
   header = extension<PacketHeader>(*passage.payload);
   header.address += offset;
@@ -137,22 +173,20 @@ void Router::send(Passage& passage, std::uint32_t begin) {
   payload.set_command(tlm::TLM_WRITE_COMMAND);
   payload.set_address(passage.payload->get_address() + offset);
   Departed& departed = extension<Departed>(payload);
-  departed.first = begin;
-  departed.freed = departed.aside = {};
-  passage.outgoing = &payload;
-  passage.use = &departed;
-
-  Output& output = outputs_[passage.output];
-  forget(output);
-  output.sent.push_back(&payload);
-  fill(passage);
-  send_on(out[passage.output], payload);
+  departed.first = first;
+  departed.freed = {};
+  if (passage.output == kLocalPort) {
+    forget(outputs_[kLocalPort]);
+    outputs_[kLocalPort].sent.push_back(&payload);
+  }
+  return payload;
 }
 
 void Router::forget(Output& output) {
   const auto kept = std::find_if(output.sent.begin(), output.sent.end(), [this](tlm::tlm_generic_payload* payload) {
     const Departed& departed = extension<Departed>(*payload);
-    const bool waits = departed.cells == 0 || departed.freed.size() < departed.cells;
+    const Train& train = train_of(*payload);
+    const bool waits = departed.freed.size() < train.cells();
     if (waits || departed.freed.back() >= context_.now()) return true;
     payload->release();
     return false;
@@ -160,29 +194,12 @@ void Router::forget(Output& output) {
   output.sent.erase(output.sent.begin(), kept);
 }
 
-void Router::resend(Passage& passage) {
-  fill(passage);
-  send_on(out[passage.output], *passage.outgoing, keeps_together(passage.output) ? CELLS_MOVED : CELLS_RECALLED);
-}
-
-// The payload on its way out carries the cells that are told from its first one on.
-void Router::fill(Passage& passage) {
-  tlm::tlm_generic_payload& payload = *passage.outgoing;
-  Train& train = train_of(payload);
-  const Train& whole = train_of(*passage.payload);
-  const std::uint32_t first = passage.use->first;
-  train.times = passage.told.suffix(first).shifted(outputs_[passage.output].latency);
-  extension<Departed>(payload).cells = train.cells();
-  if (!whole.content.empty()) train.content = whole.content.slice(first * whole.cell_bytes, train.bytes());
-  payload.set_data_length(train.bytes());
-}
-
 void Router::tell_timelines(const Passage& passage) const {
   if (!context_.trace.records() || passage.output == kLocalPort) return;
   const PacketHeader& header = extension<PacketHeader>(*passage.payload);
-  const bool any = !passage.told.empty();
-  const Time begin = any ? passage.told.front() - passage.service : Time{0};
-  const Time end = any ? passage.told.back() : Time{0};
+  const bool any = !passage.departures.empty();
+  const Time begin = any ? passage.departures.front() - passage.service : Time{0};
+  const Time end = any ? passage.departures.back() : Time{0};
   context_.trace.link(
       {{context_.node, track::kLink, passage.output}, begin, end, name_of(header.kind), "link", header.key}, &passage);
 }

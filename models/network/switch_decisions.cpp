@@ -1,257 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a plan takes decisions: one at a time, or many in closed form. What it knows, and how it is undone, is in
-// switch_plan.cpp.
+// How a switch takes decisions: on one cell, or on many ahead of time. How they are taken back is in switch.cpp.
 #include <algorithm>
 #include <utility>
 
-#include "models/network/switch_plan.hpp"
+#include "models/network/switch.hpp"
 
 namespace faultline::network {
 
 using namespace sim;
 
-void SwitchPlan::complete(const Transit& transit, std::uint32_t cells) {
-  while (transit.departures.size() < std::min(cells, transit.arrivals.size()) && decide(kNever)) {
-  }
-}
-
-void SwitchPlan::find_head(unsigned index) {
-  Queue& queue = queues_[index];
-  queue.is_stale = false;
-  if (queue.head != nullptr) --heads_;
-  queue.head = nullptr;
-  queue.behind = kNever;
-  queue.free = queue.gone;
-  Time first = kNever;
-  for (Transit* transit : queue.transits) {
-    if (!transit->departures.empty()) queue.free = std::max(queue.free, transit->departures.back());
-    if (transit->is_planned()) continue;
-    const Time arrival = transit->arrivals.at(transit->departures.size());
-    if (arrival < first) {
-      queue.behind = std::exchange(first, arrival);
-      queue.head = transit;
-    } else {
-      queue.behind = std::min(queue.behind, arrival);
-    }
-  }
-  const unsigned leaves_by = queue.head == nullptr ? kNowhere : queue.head->output;
-  if (queue.head != nullptr) {
-    ++heads_;
-    queue.ready = first + queue.head->to_ready;
-    outputs_[leaves_by].is_stale = true;
-  }
-  if (leaves_by == queue.leaves_by) return;
-  if (queue.leaves_by != kNowhere) {
-    std::erase(outputs_[queue.leaves_by].heads, index);
-    outputs_[queue.leaves_by].is_stale = true;
-  }
-  queue.leaves_by = leaves_by;
-  if (leaves_by == kNowhere) return;
-  std::vector<unsigned>& heads = outputs_[leaves_by].heads;
-  heads.insert(std::lower_bound(heads.begin(), heads.end(), index), index);
-}
-
-// When the queue's first cell could start, from an instant on.
-Time SwitchPlan::eligible(const Queue& queue, Output& output, Time from) const {
-  const Time ready = std::max({queue.ready, queue.free, from});
-  const bool may_fail = !output.outages.empty();
-  if (may_fail && output.outages.cover(ready)) return ready;
-  Lane& lane = output.lanes[queue.head->channel];
-  const Time slot = lane.slots.next();
-  Time at = kNever;
-  if (slot == kNever) {
-    lane.lacks_from = std::min(lane.lacks_from, ready);
-  } else {
-    at = std::max(ready, slot);
-    if (slot > now_) lane.counted_on = std::max(lane.counted_on, at);
-    if (slot > ready) lane.waited_for = std::max(lane.waited_for, at);
-  }
-  return may_fail ? std::min(at, output.outages.next_change(ready)) : at;
-}
-
-Time SwitchPlan::decision(Output& output) const {
-  if (!output.is_stale) return output.decision;
-  output.is_stale = false;
-  output.decision = kNever;
-  const Time from = std::max(output.free, now_);
-  for (const unsigned queue : output.heads) {
-    output.decision = std::min(output.decision, eligible(queues_[queue], output, from));
-  }
-  return output.decision;
-}
-
-bool SwitchPlan::decide(Time until) {
-  unsigned next = kNowhere;
-  Time first = kNever;
-  for (unsigned i = 0; i < outputs_.size(); ++i) {
-    const Time at = decision(outputs_[i]);
-    if (at >= first) continue;
-    first = at;
-    next = i;
-  }
-  if (next == kNowhere || first > until) return false;
-  serve(next);
-  return true;
-}
-
-void SwitchPlan::serve(unsigned index) {
+void Switch::arm(unsigned index) {
   Output& output = outputs_[index];
-  const Time now = output.decision;
-  // In turn, from the queue after the one that was served last.
+  Time due = kNever;
+  for (const unsigned queue : output.heads) due = std::min(due, eligible(queue, output));
+  if (due >= output.armed) return;
+  output.armed = due;
+  loop_.at<&Switch::wake>(due, port_, *this, index);
+}
+
+void Switch::wake(std::uint64_t index) {
+  Output& output = outputs_[index];
+  if (output.armed != loop_.now()) return;  // there was an earlier one
+  output.armed = kNever;
+  settle(output);
+  serving_ = static_cast<unsigned>(index);
+  if (output.free <= loop_.now()) serve(serving_);
+  arm(std::exchange(serving_, kNowhere));
+  tell();
+}
+
+// When the queue's first cell could start.
+Time Switch::eligible(unsigned index, const Output& output) const {
+  const Queue& queue = queues_[index];
+  const Time ready = std::max({queue.ready, queue.free, output.free, loop_.now()});
+  const Time slot = output.lanes[queue.channel].next();
+  const Time at = slot == kNever ? kNever : std::max(ready, slot);
+  if (output.outages.empty()) return at;
+  return output.outages.cover(ready) ? ready : std::min(at, output.outages.next_change(ready));
+}
+
+void Switch::serve(unsigned index) {
+  Output& output = outputs_[index];
+  const Time now = loop_.now();
+  const bool plans_ahead = plans(output);
   Competitors competitors;
+  // In turn, from the queue after the one that was served last.
   auto next = std::upper_bound(output.heads.begin(), output.heads.end(), output.served);
   for (std::size_t i = 0; i < output.heads.size(); ++i, ++next) {
     if (next == output.heads.end()) next = output.heads.begin();
-    // One alone made the decision.
-    if (output.heads.size() == 1 || eligible(queues_[*next], output, now) == now) competitors.push_back(*next);
+    if (eligible(*next, output) != now) continue;
+    competitors.push_back(*next);
+    if (!plans_ahead) break;
   }
-  const unsigned winner = competitors.front();
-  Transit& transit = *queues_[winner].head;
-  if (competitors.size() == 1) {
-    if (queues_[winner].behind != kNever && serve_stream(winner)) return;
-    return serve_alone(index, transit);
+  if (competitors.empty()) return;
+  const unsigned queue = competitors.front();
+  Transit& transit = *queues_[queue].waiting.front().transit;
+  if (plans_ahead && competitors.size() > 1 && output.mixes && serve_rounds(index, competitors)) {
+    for (const unsigned each : competitors) make_room(each);
+    return;
   }
-  if (output.mixed && serve_rounds(index, competitors)) return;
-  plan(transit, TimeSequence::single(now + transit.service), output.outages.cover(now));
-  find_head(winner);
+  if (plans_ahead && competitors.size() == 1 && serve_stream(queue)) return make_room(queue);
+  if (plans_ahead && competitors.size() == 1) {
+    decide(transit, alone(index, transit));
+  } else {
+    if (output.credit < 0) ++output.credit;
+    decide(transit, TimeSequence::single(now + transit.service), output.outages.cover(now));
+  }
+  make_room(queue);
 }
 
-void SwitchPlan::serve_alone(unsigned index, Transit& transit) {
-  Output& output = outputs_[index];
+// As many of the train's cells as go before anybody else's.
+TimeSequence Switch::alone(unsigned index, const Transit& transit) const {
+  const Output& output = outputs_[index];
   const Queue& queue = queues_[transit.queue];
-  const Time now = output.decision;
-  const bool lost = output.outages.cover(now);
+  const Time now = loop_.now();
   const std::uint32_t first = transit.departures.size();
-  std::uint32_t cells = transit.arrivals.count_before(queue.behind) - first;
-  if (!lost) cells = std::min(cells, output.lanes[transit.channel].slots.by(now));
-  const Time until = cells == 1 ? now : std::min(next_rival(index, {transit.queue}), output.outages.next_change(now));
-  if (until <= now + transit.service) {
-    plan(transit, TimeSequence::single(now + transit.service), lost);
-  } else {
-    TimeSequence departures =
-        serve_in_order(transit.arrivals.slice(first, cells).shifted(transit.to_ready), now, transit.service);
-    if (until != kNever) departures.drop_back(cells - departures.count_before(until + transit.service));
-    plan(transit, departures, lost);
+  std::uint32_t cells = transit.undecided();
+  if (queue.waiting.size() > 1) cells = transit.arrivals->count_before(queue.waiting[1].arrival) - first;
+  cells = std::min(cells, output.lanes[transit.channel].by(now));
+  const Time until = cells == 1 ? now : next_rival(index, {transit.queue});
+  if (until <= now + transit.service) return TimeSequence::single(now + transit.service);
+  TimeSequence departures =
+      serve_in_order(transit.arrivals->slice(first, cells).shifted(transit.to_ready), now, transit.service);
+  if (until != kNever) departures.drop_back(cells - departures.count_before(until + transit.service));
+  return departures;
+}
+
+// Where cells of several trains take equally long, arrive at least that far apart and find their outputs free, each
+// leaves when it is ready: the one before has left by then.
+bool Switch::serve_stream(unsigned index) {
+  const Queue& queue = queues_[index];
+  const auto trains = queue.waiting;
+  const Transit& head = *trains.front().transit;
+  if (foresight_ != Foresight::at_once || trains.size() == 1 || head.ready() != loop_.now() ||
+      head.spacing < head.service)
+    return false;
+  Time until = kNever;
+  for (const Waiting& waiting : trains) {
+    const Transit* transit = waiting.transit;
+    const Output& output = outputs_[transit->output];
+    const bool alike = transit->service == head.service && transit->to_ready == head.to_ready;
+    if (!alike || !output.mixes || !plans(output) || output.free > transit->ready()) return false;
+    until = std::min(until, next_rival(transit->output, {index}));
+    std::uint32_t cells = 0;
+    for (const Waiting& other : trains) {
+      if (other.output == waiting.output && other.channel == waiting.channel) cells += other.transit->undecided();
+    }
+    if (output.lanes[transit->channel].by(loop_.now()) < cells) return false;
   }
-  find_head(transit.queue);
+  if (until <= loop_.now()) return false;
+  for (const Waiting& waiting : trains) {
+    Transit* transit = waiting.transit;
+    const std::uint32_t first = transit->departures.size();
+    std::uint32_t before = transit->arrivals->size();
+    if (until != kNever) before = transit->arrivals->count_before(until - transit->to_ready);
+    if (before <= first) continue;
+    decide(*transit, transit->arrivals->slice(first, before - first).shifted(transit->to_ready + transit->service));
+  }
+  return true;
 }
 
 // With all k competitors ready whenever it is their turn, the j-th goes at now + s(0) + ... + s(j-1), and again each
 // s(0) + ... + s(k-1) after that.
-bool SwitchPlan::serve_rounds(unsigned index, const Competitors& competitors) {
+bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   Output& output = outputs_[index];
+  const Time now = loop_.now();
   Time period{0};
-  for (const unsigned queue : competitors) period += queues_[queue].head->service;
+  for (const unsigned queue : competitors) period += queues_[queue].waiting.front().transit->service;
   std::uint32_t rounds = UINT32_MAX;
-  Time turn = output.decision;
   for (const unsigned index_of : competitors) {
     const Queue& queue = queues_[index_of];
-    const Transit& transit = *queue.head;
+    const Transit& transit = *queue.waiting.front().transit;
     // As many cells as certainly come in time: those of one progression that is not slower than the rounds.
     const std::uint32_t first = transit.departures.size();
-    const std::uint32_t cells = transit.arrivals.count_before(queue.behind) - first;
-    const TimeSequence next = transit.arrivals.slice(first, cells);
+    std::uint32_t cells = transit.undecided();
+    if (queue.waiting.size() > 1) cells = transit.arrivals->count_before(queue.waiting[1].arrival) - first;
+    const TimeSequence next = transit.arrivals->slice(first, cells);
     const TimeSequence::Segment& progression = next.segments().front();
-    std::uint32_t in_time = progression.gap <= period ? progression.count : 1;
+    const std::uint32_t in_time = progression.gap <= period ? progression.count : 1;
     // Others of the channel take slots, too.
-    const std::uint32_t slots =
-        output.lanes[transit.channel].slots.by(output.decision) / static_cast<std::uint32_t>(competitors.size());
+    const std::uint32_t slots = output.lanes[transit.channel].by(now) / static_cast<std::uint32_t>(competitors.size());
     rounds = std::min({rounds, in_time, slots});
-    turn += transit.service;
   }
   if (rounds < 2) return false;
-  const Time until = std::min(next_rival(index, competitors), output.outages.next_change(output.decision));
-  const Time last_turn = turn - queues_[competitors.back()].head->service;
+  const Time until = next_rival(index, competitors);
+  const Time last_turn = now + period - queues_[competitors.back()].waiting.front().transit->service;
   if (until != kNever) {
     // Only rounds whose last cell starts before.
     if (until <= last_turn + period) return false;
     const std::int64_t whole = divide_up((until - last_turn).count(), period.count());
     rounds = static_cast<std::uint32_t>(std::min<std::int64_t>(rounds, whole));
   }
-  Time departure = output.decision;
+  Time departure = now;
   for (const unsigned queue : competitors) {
-    Transit& transit = *queues_[queue].head;
+    Transit& transit = *queues_[queue].waiting.front().transit;
     departure += transit.service;
-    plan(transit, TimeSequence::regular(departure, period, rounds), false);
+    decide(transit, TimeSequence::regular(departure, period, rounds));
   }
-  for (const unsigned queue : competitors) find_head(queue);
   return true;
 }
 
-// Where cells that take equally long arrive at least that far apart and find their outputs free, each leaves when it is
-// ready: the one before has left by then.
-bool SwitchPlan::serve_stream(unsigned index) {
-  const Queue& queue = queues_[index];
-  const Transit& head = *queue.head;
-  if (outputs_[head.output].decision != queue.ready) return false;
-  Time until = kNever;
-  for (const Transit* transit : queue.transits) {
-    if (transit->is_planned()) continue;
-    const Output& output = outputs_[transit->output];
-    const bool alike = transit->service == head.service && transit->to_ready == head.to_ready;
-    if (!alike || transit->spacing < head.service || !output.mixed || output.free > transit->ready()) return false;
-    until = std::min(until, next_rival(transit->output, {index}));
-  }
-  if (until <= queue.ready) return false;
-  const Lane* has_slots = nullptr;  // most of a queue leaves by one lane
-  for (const Transit* transit : queue.transits) {
-    const Lane* lane = &outputs_[transit->output].lanes[transit->channel];
-    if (transit->is_planned() || lane == has_slots) continue;
-    has_slots = lane;
-    std::uint32_t cells = 0;
-    for (const Transit* other : queue.transits) {
-      if (other->output == transit->output && other->channel == transit->channel) cells += other->unplanned();
-    }
-    if (lane->slots.by(queue.ready) < cells) return false;
-  }
-  for (Transit* transit : queue.transits) {
-    const std::uint32_t first = transit->departures.size();
-    const std::uint32_t before =
-        until == kNever ? transit->arrivals.size() : transit->arrivals.count_before(until - transit->to_ready);
-    if (before <= first) continue;
-    plan(*transit, transit->arrivals.slice(first, before - first).shifted(transit->to_ready + transit->service), false);
-  }
-  find_head(index);
-  return true;
-}
-
-Time SwitchPlan::next_rival(unsigned output, const Competitors& but) const {
+// The instant before which no cell that is known of another queue can want the output.
+Time Switch::next_rival(unsigned index, const Competitors& but) const {
   Time first = kNever;
-  if (heads_ == 0) return first;
   for (unsigned i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].head == nullptr || std::find(but.begin(), but.end(), i) != but.end()) continue;
-    for (const Transit* transit : queues_[i].transits) {
-      if (transit->output == output && !transit->is_planned()) first = std::min(first, transit->ready());
+    if (queues_[i].waiting.empty() || std::find(but.begin(), but.end(), i) != but.end()) continue;
+    for (const Waiting& waiting : queues_[i].waiting) {
+      if (waiting.output == index) first = std::min(first, waiting.ready);
     }
   }
   return first;
 }
 
-void SwitchPlan::plan(Transit& transit, const TimeSequence& departures, bool lost) {
+// A train that goes behind everything that is known, or passes between without anybody's waiting.
+bool Switch::go_ahead(Transit& transit, bool between) {
+  Queue& queue = queues_[transit.queue];
   Output& output = outputs_[transit.output];
+  if (foresight_ != Foresight::at_once || !output.mixes || !plans(output)) return false;
+  if (queue.waiting.size() > 1 || output.heads.size() > 1) return false;
   const std::uint32_t first = transit.departures.size();
-  if (!output.mixed && first > 0 && (transit.departures.back() != output.free || lost != is_lost(transit, first - 1))) {
-    transit.breaks.push_back(first);
+  std::uint32_t cells = transit.undecided();
+  const std::uint32_t slots = output.lanes[transit.channel].by(loop_.now());
+  if (slots == 0 || (between && slots < cells)) return false;
+  cells = std::min(cells, slots);
+  const Time ready = transit.ready();
+  settle(output);
+  Time free = output.gone;  // of others' cells, where those of its own queue do not make it wait
+  for (const Transit* other : output.ahead) {
+    if (other->queue == transit.queue && between) continue;
+    if (other->queue != transit.queue && other->last_start() >= ready) return false;
+    free = std::max(free, other->departures.back());
   }
-  if (first == 0) output.transits.push_back(&transit);
-  transit.departures.append(departures);
-  if (!lost) {
-    Lane& lane = output.lanes[transit.channel];
-    if (lane.slots.by(now_) < departures.size()) {
-      lane.counted_on = std::max(lane.counted_on, departures.back() - transit.service);
+  if (between && free > ready) return false;
+  if (next_rival(transit.output, {transit.queue}) != kNever) return false;
+  if (!between) free = std::max({free, queue.free, loop_.now()});
+  decide(transit,
+         serve_in_order(transit.arrivals->slice(first, cells).shifted(transit.to_ready), free, transit.service));
+  if (transit.waits) make_room(transit.queue);
+  return true;
+}
+
+// Whether this train's cells can go as soon as they are ready, between others of their queue that are decided on, and
+// those as soon as they are.
+bool Switch::fits_between(const Transit& transit) const {
+  const Time arrival = transit.next_arrival();
+  const Time ready = transit.ready();
+  if (transit.spacing < transit.service || queues_[transit.queue].gone > ready) return false;
+  for (const Output& output : outputs_) {
+    for (const Transit* other : output.ahead) {
+      if (other->queue != transit.queue) continue;
+      const std::uint32_t decided = other->departures.size();
+      const std::uint32_t before = std::min(other->arrivals->count_before(arrival), decided);
+      if (before > 0 && other->departures.at(before - 1) > ready) return false;
+      if (before == decided) continue;
+      if (other->service != transit.service || other->to_ready != transit.to_ready) return false;
+      const TimeSequence at_once = other->arrivals->slice(before, decided - before);
+      if (at_once.shifted(other->to_ready + other->service) != other->departures.suffix(before)) return false;
     }
-    lane.slots.take(departures.size());
   }
-  if (departures.back() > output.free) {
-    output.free = departures.back();
-    output.served = transit.queue;
-  }
-  output.is_stale = true;
-  if (transit.revised) {
-    if (transit.use != nullptr && !transit.use->aside.empty()) put_slots_back(transit);
-  } else if (!transit.awaited) {
-    announced(transit);
-  }
+  return true;
 }
 
 }  // namespace faultline::network

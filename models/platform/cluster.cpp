@@ -37,13 +37,6 @@ std::uint64_t Cluster::cell_hops() const {
   return sum;
 }
 
-std::uint64_t Cluster::losses_ahead() const {
-  std::uint64_t sum = 0;
-  for (const auto& node : nodes_) sum += node->router.losses_ahead();
-  for (const auto& plain : plain_routers_) sum += plain->router.losses_ahead();
-  return sum;
-}
-
 void Cluster::boot() {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets answer from here on
   for (const auto& node : nodes_) node->smmu_driver.probe();

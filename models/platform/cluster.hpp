@@ -32,7 +32,6 @@ class Cluster : public sc_core::sc_module {
   // Cells that crossed a link, each link counted. In mid-run what is announced is in and may yet be taken back.
   std::uint64_t cell_hops() const;
   // Of network.lost_cells those that have not come to a failed link yet.
-  std::uint64_t losses_ahead() const;
 
   sim::EventLoop loop;
 

@@ -16,6 +16,8 @@ tlm::tlm_generic_payload& PayloadPool::acquire() {
   train.freed = {};
   train.responses = {};
   train.cell_bytes = 0;
+  train.changed_from = 0;
+  train.is_open = false;
   train.content = {};
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   payload.set_data_ptr(nullptr);

@@ -15,10 +15,10 @@
 //   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still
 //                                do: at least one, unless the train parted from another. What the target announced for
 //                                the others is void.
-//   CELLS_MOVED        forward, links between routers: train.times (and content) hold what comes now: the last cells
-//                                come at other instants than was said, more do, or fewer; none for the time being, if
-//                                the first has not set off. What the target announced for cells from the first change
-//                                on is void.
+//   CELLS_MOVED        forward, links between routers: train.times hold what comes now: from cell train.changed_from on
+//                                other instants, more of them, or none for the time being. While train.is_open more may
+//                                come. What the target announced for cells from there on is void. train.content holds
+//                                what all cells carry, those that may still come with them.
 //   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
 //                                said to.
 //   RESPONSES_RECALLED backward  the same of responses.
@@ -62,6 +62,8 @@ struct Train : tlm::tlm_extension<Train> {
   TimeSequence freed;
   TimeSequence responses;
   std::uint32_t recalled = 0;                // slots or responses
+  std::uint32_t changed_from = 0;            // with CELLS_MOVED
+  bool is_open = false;                      // more cells may come; between routers only
   std::uint32_t cell_bytes = 0;              // of every cell of the train: 1 to kCellBytes
   Content content;                           // of all cells, in order; empty where only timing matters
   tlm::tlm_generic_payload* rest = nullptr;  // with TRAIN_PARTED

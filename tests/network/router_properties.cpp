@@ -209,6 +209,43 @@ void check_conservation(const ClusterShape& shape, bool many_to_one) {
   }));
 }
 
+// Every node sends to one or several others, as fast as it can or with pauses; slots are plenty or few.
+void check_loaded(const ClusterShape& shape) {
+  RouterConfig few;
+  few.buffer_cells = 6;
+  few.injection_cells = 8;
+  few.local_buffer_cells = 4;
+  few.external_latency = 700ns;
+  NetworkRig trains("train", shape, {}, 16), single("single", shape, {}, 1);
+  NetworkRig few_trains("few_train", shape, few, 16, 300ns), few_single("few_single", shape, few, 1, 300ns);
+  const NodeId nodes = trains.topology->nodes();
+  REQUIRE(rc::check([&] {
+    const Time base = now() + 100us;
+    for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single}) rig->clear();
+    const int most = *rc::gen::inRange(1, 12);
+    const Time pause{*rc::gen::element(1, 300'000, 5'000'000, 20'000'000)};
+    for (NodeId from = 0; from < nodes; ++from) {
+      const NodeId partner = *rc::gen::inRange<NodeId>(0, nodes);
+      Time at = base;
+      for (int i = *rc::gen::inRange(0, most + 1); i > 0; --i) {
+        Shipment shipment;
+        shipment.destination = *rc::gen::inRange(0, 3) == 0 ? *rc::gen::inRange<NodeId>(0, nodes) : partner;
+        at += Time{*rc::gen::inRange<std::int64_t>(0, pause.count())};
+        shipment.ready = TimeSequence::regular(at, Time{*rc::gen::element(0, 0, 144'000, 250'000)},
+                                               *rc::gen::inRange<std::uint32_t>(1, 33));
+        at = shipment.ready.back();
+        for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single}) rig->source(from).post(shipment);
+      }
+    }
+    if (trains.loop.pending()) sc_core::sc_start();
+    for (NodeId to = 0; to < nodes; ++to) {
+      RC_ASSERT(trains.delivered(to) == single.delivered(to));
+      RC_ASSERT(few_trains.delivered(to) == few_single.delivered(to));
+    }
+    for (const auto& rig : {&trains, &few_trains}) RC_ASSERT(rig->pool.in_use() <= rig->most_kept());
+  }));
+}
+
 }  // namespace
 
 TEST_CASE("every cell of random traffic on a QFDB arrives once and in order") { check_conservation(kQfdb, false); }
@@ -223,6 +260,18 @@ TEST_CASE("every cell of random traffic on a fat tree arrives once and in order"
 }
 TEST_CASE("every cell of random traffic on a dragonfly arrives once and in order") {
   check_conservation(test::dragonfly(4, 3, 1, 1), false);
+}
+TEST_CASE("trains and single cells meet the same instants in a loaded network of two QFDBs") {
+  check_loaded(kTwoQfdbs);
+}
+TEST_CASE("trains and single cells meet the same instants in a loaded torus") { check_loaded({4, 3, 1, 1}); }
+TEST_CASE("trains and single cells meet the same instants in a loaded fat tree") {
+  check_loaded(test::fat_tree(3, 2, 2));
+}
+TEST_CASE("trains and single cells meet the same instants in a loaded torus with paths chosen by load") {
+  ClusterShape shape = test::torus("3 x 3");
+  shape.routing = network::Routing::adaptive;
+  check_loaded(shape);
 }
 TEST_CASE("every cell arrives once and in order when all send to one") { check_conservation(kTwoQfdbs, true); }
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a switch against decisions on one cell at a time, made with everything known.
-#include "models/network/switch_plan.hpp"
+// The decisions of a switch against decisions on one cell at a time, made with everything known.
+#include "models/network/switch.hpp"
 
 #include <fmt/format.h>
 #include <rapidcheck.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 
+#include "models/sim/event_loop.hpp"
 #include "tests/support/number_of_cases.hpp"
 
 using namespace faultline;
 using namespace faultline::sim;
 using network::Outages;
-using network::SwitchPlan;
 
 namespace {
 
@@ -104,143 +103,117 @@ std::vector<std::vector<Time>> one_by_one(const Case& c) {
   }
 }
 
-// What a router does with the plan: learns of trains and moves when they are known, announces what starts, hears of
-// slots then, and tells of changes.
-class Driver {
+// What a router does with a switch: tells of trains and moves when they are known, and of slots when they are decided.
+class Driver : network::Switch::Owner {
  public:
-  explicit Driver(const Case& c)
-      : case_(c), transits_(c.trains.size()), known_(c.trains.size()), gone_(c.trains.size()), said_(c.queues) {
-    for (unsigned q = 0; q < c.queues; ++q) plan_.add_queue();
+  Driver(const Case& c, EventLoop& loop, network::Switch::Foresight foresight)
+      : case_(c),
+        loop_(loop),
+        port_(loop.new_port()),
+        begin_(loop.now() + 1us),
+        switch_(*this, loop, foresight),
+        transits_(c.trains.size()),
+        arrivals_(c.trains.size()),
+        told_(c.trains.size()),
+        said_(c.queues) {
+    for (unsigned q = 0; q < c.queues; ++q) switch_.add_queue();
     for (unsigned o = 0; o < c.outputs; ++o) {
-      plan_.add_output(std::vector(kChannels, c.slots), c.mixed && c.outages[o].empty(), c.outages[o]);
+      switch_.add_output(std::vector(kChannels, c.slots), c.mixed && c.outages[o].empty(), later(c.outages[o]));
     }
   }
 
   std::vector<std::vector<Time>> run() {
-    for (Time now{0};; now = next_) {
-      next_ = kNever;
-      for (unsigned q = 0; q < case_.queues; ++q) {
-        plan_.let_go(q, now,
-                     [this](auto& transit) { gone_[static_cast<std::size_t>(&transit - transits_.data())] = true; });
+    for (unsigned q = 0; q < case_.queues; ++q) {
+      for (std::size_t i = 1; i < case_.forecasts[q].size(); ++i) {
+        const Time from = case_.forecasts[q][i].from;
+        if (from < 1s) loop_.at<&Driver::say>(begin_ + from, port_, *this, q);
       }
-      for (unsigned q = 0; q < case_.queues; ++q) {
-        while (said_[q] + 1 < case_.forecasts[q].size() && once(case_.forecasts[q][said_[q] + 1].from, now)) {
-          ++said_[q];
-          move(q, now);
-        }
-      }
-      for (std::size_t i = 0; i < known_.size(); ++i) {
-        if (!known_[i] && once(case_.trains[i].known_at, now)) enter(i, now);
-      }
-      if (const Time due = plan_.due(); due <= now) wake(now);
-      next_ = std::min(next_, plan_.due());
-      if (next_ == kNever) break;
     }
+    for (std::size_t i = 0; i < transits_.size(); ++i) {
+      if (case_.trains[i].known_at != kNever) {
+        loop_.at<&Driver::enter>(begin_ + case_.trains[i].known_at, port_, *this, i);
+      }
+    }
+    if (loop_.pending()) sc_core::sc_start();
+    loop_.rethrow_failure();
+    RC_ASSERT_FALSE(wrong_);
     std::vector<std::vector<Time>> departures;
     for (std::size_t i = 0; i < transits_.size(); ++i) {
-      const TimeSequence& told = transits_[i].told;
-      RC_ASSERT(told == transits_[i].departures);
+      RC_ASSERT(told_[i] == transits_[i].departures);
       auto& all = departures.emplace_back();
-      for (std::uint32_t k = 0; k < told.size(); ++k) all.push_back(told.at(k));
+      for (std::uint32_t k = 0; k < told_[i].size(); ++k) all.push_back(told_[i].at(k) - begin_);
     }
     return departures;
   }
 
  private:
-  bool once(Time at, Time now) {
-    if (at <= now) return true;
-    next_ = std::min(next_, at);
-    return false;
+  Outages later(const Outages& outages) const {
+    Outages moved;
+    if (outages.empty()) return moved;
+    const Time from = outages.next_change(Time{-1});
+    moved.add(begin_ + from, begin_ + outages.next_change(from));
+    return moved;
   }
-  void enter(std::size_t i, Time now) {
+  TimeSequence forecast(std::size_t i) const {
+    const unsigned queue = case_.trains[i].queue;
+    return arrivals_of(i, case_.forecasts[queue][said_[queue]].cells).shifted(begin_);
+  }
+  void enter(std::uint64_t i) {
     const TrainOf& train = case_.trains[i];
-    SwitchPlan::Transit& transit = transits_[i];
-    transit.arrivals = arrivals_of(i, case_.forecasts[train.queue][said_[train.queue]].cells);
-    if (transit.arrivals.empty()) return;  // nothing is known of it yet
-    known_[i] = true;
+    network::Switch::Transit& transit = transits_[i];
+    if (transit.arrivals != nullptr) return;
+    arrivals_[i] = forecast(i);
+    if (arrivals_[i].empty()) return;  // nothing is known of it yet
     transit.queue = train.queue;
     transit.output = train.output;
     transit.channel = train.channel;
     transit.spacing = case_.spacing;
     transit.service = case_.service;
     transit.to_ready = case_.to_ready;
-    if (!plan_.enter(transit, now)) return;
-    transit.use = &uses_.emplace_back();
-    announce(transit, transit.departures.size(), now);
+    transit.arrivals = &arrivals_[i];
+    switch_.arrive(transit, 0);
   }
-  void move(unsigned queue, Time now) {
+  void say(std::uint64_t queue) {
+    ++said_[queue];
     for (std::size_t i = 0; i < transits_.size(); ++i) {
-      if (case_.trains[i].queue != queue || !known_[i]) continue;
-      const TimeSequence arrivals = arrivals_of(i, case_.forecasts[queue][said_[queue]].cells);
-      if (arrivals == transits_[i].arrivals) continue;
-      RC_ASSERT(!gone_[i]);
-      plan_.rearrive(transits_[i], arrivals, now);
-    }
-  }
-  void wake(Time now) {
-    do {
-      plan_.advance(now);
-      const std::vector<SwitchPlan::Transit*> revised = std::move(plan_.revised());
-      plan_.revised().clear();
-      for (SwitchPlan::Transit* transit : revised) plan_.complete(*transit, transit->told.size());
-      for (SwitchPlan::Transit* transit : revised) revise(*transit, now);
-    } while (plan_.disturbed_at() != kNever);
-    std::vector<SwitchPlan::Transit*> starting;
-    for (SwitchPlan::Transit* transit : plan_.awaited()) {
-      if (transit->start(transit->told.size()) <= now) starting.push_back(transit);
-    }
-    for (SwitchPlan::Transit* transit : starting) plan_.complete(*transit);
-    for (SwitchPlan::Transit* transit : starting) {
-      const std::uint32_t begin = transit->told.size();
-      RC_ASSERT(transit->start(begin) == now);
-      const bool lost = plan_.is_lost(*transit, begin);
-      if (lost || transit->use == nullptr || !case_.outages[transit->output].empty()) {
-        transit->use = lost ? nullptr : &uses_.emplace_back();
-        if (!lost) transit->use->first = begin;
+      if (case_.trains[i].queue != queue) continue;
+      if (transits_[i].arrivals == nullptr) {
+        if (loop_.now() >= begin_ + case_.trains[i].known_at) enter(i);
+        continue;
       }
-      announce(*transit, plan_.piece_end(*transit, begin), now);
+      const TimeSequence now = forecast(i);
+      if (now == arrivals_[i]) continue;
+      const std::uint32_t same = arrivals_[i].common_prefix(now);
+      arrivals_[i] = now;
+      switch_.arrive(transits_[i], same);
     }
   }
-  void announce(SwitchPlan::Transit& transit, std::uint32_t end, Time now) {
-    const std::uint32_t begin = transit.told.size();
-    transit.told.append(transit.departures.slice(begin, end - begin));
-    plan_.announced(transit);
-    if (transit.use == nullptr) return;
-    const TimeSequence slots = transit.told.suffix(begin).shifted(case_.slot_return);
-    transit.use->freed.append(slots);
-    plan_.slots_freed(transit.output, transit.channel, slots, now);
+  void decided(network::Switch::Transit& transit, std::uint32_t from) override {
+    TimeSequence& told = told_[static_cast<std::size_t>(&transit - transits_.data())];
+    const auto slots = [&] { return told.suffix(from).shifted(case_.slot_return); };
+    if (from < told.size()) {
+      // A cell that has started never moves.
+      wrong_ |= told.at(from) - case_.service < loop_.now();
+      switch_.slots_held(transit.output, transit.channel, slots());
+      told.drop_back(told.size() - from);
+    }
+    told.append(transit.departures.suffix(from));
+    if (from == told.size() || switch_.is_lost(transit, from)) return;
+    switch_.slots_freed(transit.output, transit.channel, slots());
   }
-  void revise(SwitchPlan::Transit& transit, Time now) {
-    transit.revised = false;
-    const std::uint32_t before = transit.told.size();
-    std::uint32_t same = transit.told.common_prefix(transit.departures);
-    const bool mixed = case_.mixed && case_.outages[transit.output].empty();
-    if (!mixed) same = plan_.still_together(transit, same);
-    if (same == before) return plan_.announced(transit);
-    RC_ASSERT(transit.told.at(same) - case_.service >= now);
-    if (SwitchPlan::SlotUse* use = transit.use; use != nullptr) {
-      use->aside = {};
-      if (use->freed.size() > same - use->first) {
-        plan_.slots_held(transit.output, transit.channel, use->freed.suffix(same - use->first), now);
-        use->freed.drop_back(use->freed.size() - (same - use->first));
-      }
-    }
-    transit.told.drop_back(before - same);
-    const std::uint32_t again = mixed ? std::min(before, transit.departures.size()) : same;
-    if (again > same) {
-      announce(transit, again, now);
-    } else {
-      plan_.announced(transit);
-    }
+  void left(network::Switch::Transit& transit) override {
+    wrong_ |= !transit.departures.empty() && transit.last_start() > loop_.now();
   }
 
   const Case& case_;
-  SwitchPlan plan_;
-  std::vector<SwitchPlan::Transit> transits_;
-  std::deque<SwitchPlan::SlotUse> uses_;
-  std::vector<bool> known_, gone_;  // by train
-  std::vector<std::size_t> said_;   // by queue: the forecast that stands
-  Time next_{0};
+  EventLoop& loop_;
+  Port port_;
+  Time begin_;
+  network::Switch switch_;
+  std::vector<network::Switch::Transit> transits_;
+  std::vector<TimeSequence> arrivals_, told_;
+  std::vector<std::size_t> said_;  // by queue: the forecast that stands
+  bool wrong_ = false;             // what has started was moved, or did not start
 };
 
 // From some cell on all come earlier or later; or more do at the end, or fewer, which may leave a train without any.
@@ -379,34 +352,18 @@ std::string described(const std::vector<std::vector<Time>>& departures) {
 
 }  // namespace
 
-TEST_CASE("a plan that learns of trains, changes and slots bit by bit ends as if cells were decided on one by one") {
+TEST_CASE("a switch that learns of trains, changes and slots bit by bit ends as if cells were decided on one by one") {
   test::set_number_of_cases(2000);
-  REQUIRE(rc::check([] {
+  EventLoop loop("loop");
+  REQUIRE(rc::check([&loop] {
     const Case c = any_case();
     const auto expected = one_by_one(c);
-    RC_LOG() << described(c) << "one by one\n" << described(expected);
-    const auto planned = Driver(c).run();
-    RC_LOG() << "planned\n" << described(planned);
-    RC_ASSERT(planned == expected);
+    RC_LOG() << described(c) << "expected\n" << described(expected);
+    using enum network::Switch::Foresight;
+    for (const auto foresight : {none, begun, at_once}) {
+      const auto decided = Driver(c, loop, foresight).run();
+      RC_LOG() << "foresight " << static_cast<int>(foresight) << "\n" << described(decided);
+      RC_ASSERT(decided == expected);
+    }
   }));
-}
-
-TEST_CASE("trains of queues that compete without a pause are planned in rounds") {
-  SwitchPlan plan;
-  for (int i = 0; i < 3; ++i) plan.add_queue();
-  plan.add_output({1000}, true, {});
-  std::vector<SwitchPlan::Transit> transits(3);
-  for (unsigned i = 0; i < 3; ++i) {
-    transits[i].queue = i;
-    transits[i].service = Time{10 + i};
-    transits[i].arrivals = TimeSequence::regular(Time{100}, Time{10}, 16);
-    plan.enter(transits[i], Time{0});
-  }
-  plan.advance(Time{100});
-  plan.complete(transits[0]);
-  // The turn begins behind queue 0.
-  CHECK(transits[1].departures == TimeSequence::regular(Time{111}, Time{33}, 16));
-  CHECK(transits[2].departures == TimeSequence::regular(Time{123}, Time{33}, 16));
-  CHECK(transits[0].departures == TimeSequence::regular(Time{133}, Time{33}, 16));
-  for (const auto& transit : transits) CHECK(transit.departures.segments().size() == 1);
 }
