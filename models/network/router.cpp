@@ -186,13 +186,15 @@ void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload, std::uin
 }
 
 void Router::let_go(Passage& passage) {
-  const bool may_come = train_of(*passage.payload).is_open;
-  if (passage.gone || may_come || passage.busy() || passage.told < passage.arrivals->size()) return;
-  if (!passage.departures.empty() && passage.last_start() > context_.now()) return;
-  passage.gone = true;
-  if (passage.port == kLocalPort) check_slots(passage);
+  if (passage.gone || passage.busy() || is_open(passage)) return;
+  end(passage);
   if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->release();
   passage.payload->release();
+}
+
+void Router::end(Passage& passage) {
+  passage.gone = true;
+  if (passage.port == kLocalPort) check_slots(passage);
 }
 
 void Router::check_slots(const Passage& passage) {

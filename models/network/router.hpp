@@ -169,6 +169,7 @@ class Router : public sc_core::sc_module, Switch::Owner {
   void left(Switch::Transit& transit) override { let_go(static_cast<Passage&>(transit)); }
   // If the train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
   void let_go(Passage& passage);
+  void end(Passage& passage);
   void check_slots(const Passage& passage);
   bool is_single(const Passage& passage) const;
   void pass_on(Passage& passage);

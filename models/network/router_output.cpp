@@ -58,8 +58,7 @@ void Router::pass_on(Passage& passage) {
   const unsigned output = passage.output;
   count(passage, 1);
   tell_slots(passage, 0);
-  passage.gone = true;
-  if (passage.port == kLocalPort) check_slots(passage);
+  end(passage);
   train_of(payload).times = passage.departures.shifted(outputs_[output].latency);
   extension<PacketHeader>(payload).virtual_channel = static_cast<std::uint8_t>(passage.channel);
   Departed& departed = extension<Departed>(payload);
@@ -82,16 +81,12 @@ void Router::announce(Passage& passage, std::uint32_t from) {
 
 void Router::announce_to_node(Passage& passage, std::uint32_t from) {
   passage.outgoing = &new_payload(passage, from);
-  Train& train = train_of(*passage.outgoing);
-  train.times = passage.departures.suffix(from);
-  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  train_of(*passage.outgoing).times = passage.departures.suffix(from);
   send(passage, tlm::BEGIN_REQ);
 }
 
 void Router::recall(Passage& passage, std::uint32_t from) {
   cut(passage, from);
-  Train& train = train_of(*passage.outgoing);
-  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
   send(passage, CELLS_RECALLED);
 }
 
@@ -105,7 +100,10 @@ void Router::cut(Passage& passage, std::uint32_t from) {
 
 void Router::send(Passage& passage, const tlm::tlm_phase& phase) {
   tlm::tlm_generic_payload& payload = *passage.outgoing;
-  payload.set_data_length(train_of(payload).bytes());
+  Train& train = train_of(payload);
+  payload.set_data_length(train.bytes());
+  // A router may be told of more cells later, the node is not.
+  if (passage.output == kLocalPort && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
   send_on(outputs_[passage.output].forward, payload, phase);
 }
 

@@ -132,6 +132,9 @@ class Switch {
     return foresight_ != Foresight::none && output.credit >= 0 && output.outages.empty();
   }
 
+  Transit& head_of(unsigned queue) const { return *queues_[queue].waiting.front().transit; }
+  std::uint32_t first_cells(unsigned queue) const;
+
   void wake(std::uint64_t output);
   void arm(unsigned output);
   sim::Time eligible(unsigned queue, const Output& output) const;

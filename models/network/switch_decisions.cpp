@@ -53,31 +53,32 @@ void Switch::serve(unsigned index) {
     if (!plans_ahead) break;
   }
   if (competitors.empty()) return;
-  const unsigned queue = competitors.front();
-  Transit& transit = *queues_[queue].waiting.front().transit;
-  if (plans_ahead && competitors.size() > 1 && output.mixes && serve_rounds(index, competitors)) {
-    for (const unsigned each : competitors) make_room(each);
-    return;
-  }
-  if (plans_ahead && competitors.size() == 1 && serve_stream(queue)) return make_room(queue);
   if (plans_ahead && competitors.size() == 1) {
-    decide(transit, alone(index, transit));
-  } else {
+    const unsigned queue = competitors.front();
+    if (!serve_stream(queue)) decide(head_of(queue), alone(index, head_of(queue)));
+  } else if (!plans_ahead || !output.mixes || !serve_rounds(index, competitors)) {
     if (output.credit < 0) ++output.credit;
+    competitors.resize(1);
+    Transit& transit = head_of(competitors.front());
     decide(transit, TimeSequence::single(now + transit.service), output.outages.cover(now));
   }
-  make_room(queue);
+  for (const unsigned queue : competitors) make_room(queue);
+}
+
+// How many of the cells of a queue's first train come before those of its others.
+std::uint32_t Switch::first_cells(unsigned index) const {
+  const auto& waiting = queues_[index].waiting;
+  const Transit& first = *waiting.front().transit;
+  if (waiting.size() == 1) return first.undecided();
+  return first.arrivals->count_before(waiting[1].arrival) - first.departures.size();
 }
 
 // As many of the train's cells as go before anybody else's.
 TimeSequence Switch::alone(unsigned index, const Transit& transit) const {
-  const Output& output = outputs_[index];
-  const Queue& queue = queues_[transit.queue];
   const Time now = loop_.now();
   const std::uint32_t first = transit.departures.size();
-  std::uint32_t cells = transit.undecided();
-  if (queue.waiting.size() > 1) cells = transit.arrivals->count_before(queue.waiting[1].arrival) - first;
-  cells = std::min(cells, output.lanes[transit.channel].by(now));
+  const std::uint32_t slots = outputs_[index].lanes[transit.channel].by(now);
+  const std::uint32_t cells = std::min(first_cells(transit.queue), slots);
   const Time until = cells == 1 ? now : next_rival(index, {transit.queue});
   if (until <= now + transit.service) return TimeSequence::single(now + transit.service);
   TimeSequence departures =
@@ -90,11 +91,11 @@ TimeSequence Switch::alone(unsigned index, const Transit& transit) const {
 // leaves when it is ready: the one before has left by then.
 bool Switch::serve_stream(unsigned index) {
   const Queue& queue = queues_[index];
-  const auto trains = queue.waiting;
-  const Transit& head = *trains.front().transit;
-  if (foresight_ != Foresight::at_once || trains.size() == 1 || head.ready() != loop_.now() ||
-      head.spacing < head.service)
-    return false;
+  const Time now = loop_.now();
+  if (foresight_ != Foresight::at_once || queue.waiting.size() == 1 || queue.ready != now) return false;
+  const Transit& head = head_of(index);
+  if (head.spacing < head.service) return false;
+  const auto trains = queue.waiting;  // which decisions change
   Time until = kNever;
   for (const Waiting& waiting : trains) {
     const Transit* transit = waiting.transit;
@@ -102,13 +103,13 @@ bool Switch::serve_stream(unsigned index) {
     const bool alike = transit->service == head.service && transit->to_ready == head.to_ready;
     if (!alike || !output.mixes || !plans(output) || output.free > transit->ready()) return false;
     until = std::min(until, next_rival(transit->output, {index}));
+    if (until <= now) return false;
     std::uint32_t cells = 0;
     for (const Waiting& other : trains) {
       if (other.output == waiting.output && other.channel == waiting.channel) cells += other.transit->undecided();
     }
-    if (output.lanes[transit->channel].by(loop_.now()) < cells) return false;
+    if (output.lanes[transit->channel].by(now) < cells) return false;
   }
-  if (until <= loop_.now()) return false;
   for (const Waiting& waiting : trains) {
     Transit* transit = waiting.transit;
     const std::uint32_t first = transit->departures.size();
@@ -126,16 +127,12 @@ bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   Output& output = outputs_[index];
   const Time now = loop_.now();
   Time period{0};
-  for (const unsigned queue : competitors) period += queues_[queue].waiting.front().transit->service;
+  for (const unsigned queue : competitors) period += head_of(queue).service;
   std::uint32_t rounds = UINT32_MAX;
-  for (const unsigned index_of : competitors) {
-    const Queue& queue = queues_[index_of];
-    const Transit& transit = *queue.waiting.front().transit;
+  for (const unsigned queue : competitors) {
+    const Transit& transit = head_of(queue);
     // As many cells as certainly come in time: those of one progression that is not slower than the rounds.
-    const std::uint32_t first = transit.departures.size();
-    std::uint32_t cells = transit.undecided();
-    if (queue.waiting.size() > 1) cells = transit.arrivals->count_before(queue.waiting[1].arrival) - first;
-    const TimeSequence next = transit.arrivals->slice(first, cells);
+    const TimeSequence next = transit.arrivals->slice(transit.departures.size(), first_cells(queue));
     const TimeSequence::Segment& progression = next.segments().front();
     const std::uint32_t in_time = progression.gap <= period ? progression.count : 1;
     // Others of the channel take slots, too.
@@ -144,7 +141,7 @@ bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   }
   if (rounds < 2) return false;
   const Time until = next_rival(index, competitors);
-  const Time last_turn = now + period - queues_[competitors.back()].waiting.front().transit->service;
+  const Time last_turn = now + period - head_of(competitors.back()).service;
   if (until != kNever) {
     // Only rounds whose last cell starts before.
     if (until <= last_turn + period) return false;
@@ -153,7 +150,7 @@ bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   }
   Time departure = now;
   for (const unsigned queue : competitors) {
-    Transit& transit = *queues_[queue].waiting.front().transit;
+    Transit& transit = head_of(queue);
     departure += transit.service;
     decide(transit, TimeSequence::regular(departure, period, rounds));
   }
