@@ -153,18 +153,18 @@ struct NetworkRig {
   struct Node {
     sim::Statistics statistics;
     sim::Context context;
-    network::Router router;
+    std::unique_ptr<network::Router> router;
     Source source;
     Sink sink;
 
     Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const network::RouterConfig& config,
          std::uint32_t cells_per_train)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
-          router((name + "_router").c_str(), config, context, *rig.topology),
+          router(network::make_router(name + "_router", config, context, *rig.topology)),
           source((name + "_source").c_str(), context),
           sink((name + "_sink").c_str()) {
-      source.out.bind(router.in[network::kLocalPort]);
-      router.out[network::kLocalPort].bind(sink.in);
+      source.out.bind(router->in[network::kLocalPort]);
+      router->out[network::kLocalPort].bind(sink.in);
     }
   };
 
@@ -179,7 +179,7 @@ struct NetworkRig {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train));
     }
     for (const network::Link& link : topology->links()) {
-      connect(nodes[link.a]->router, link.a_port, nodes[link.b]->router, link.b_port);
+      connect(*nodes[link.a]->router, link.a_port, *nodes[link.b]->router, link.b_port);
     }
   }
 

@@ -27,13 +27,13 @@ Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, sim::Se
 }
 
 network::Router& Cluster::router(network::RouterId id) {
-  return id < size() ? nodes_[id]->router : plain_routers_[id - size()]->router;
+  return id < size() ? *nodes_[id]->router : *plain_routers_[id - size()]->router;
 }
 
 std::uint64_t Cluster::cell_hops() const {
   std::uint64_t sum = 0;
-  for (const auto& node : nodes_) sum += node->router.cells_on_links();
-  for (const auto& plain : plain_routers_) sum += plain->router.cells_on_links();
+  for (const auto& node : nodes_) sum += node->router->cells_on_links();
+  for (const auto& plain : plain_routers_) sum += plain->router->cells_on_links();
   return sum;
 }
 

@@ -31,8 +31,8 @@ void add_node(std::vector<BusyTime>& all, Node& node) {
   const auto add = [&](Part part, std::uint32_t number, sim::Time busy) {
     all.push_back({node.id(), part, number, busy});
   };
-  add_links(all, node.id(), node.router);
-  add(network_interface, 0, node.router.busy(network::kLocalPort));
+  add_links(all, node.id(), *node.router);
+  add(network_interface, 0, node.router->busy(network::kLocalPort));
   add(axi_reads, 0, node.hpc.reads_busy());
   add(axi_writes, 0, node.hpc.writes_busy());
   add(ddr, 0, node.ddr.busy());

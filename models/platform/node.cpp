@@ -38,7 +38,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
       smmu("smmu", machine.smmu, context, ddr.frames()),
       hpc("hpc", machine.axi, context),
       engine("engine", with_neighbours(machine), context),
-      router("router", with_receive_buffer(machine), context, topology),
+      router(network::make_router("router", with_receive_buffer(machine), context, topology)),
       bus("bus", context),
       cpu("cpu", with_kernel(machine), context),
       interrupts("interrupts", cpu, context),
@@ -55,8 +55,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
   smmu.walker.bind(ddr.port);
   cpu.memory.bind(ddr.port);
 
-  engine.net_out.bind(router.in[network::kLocalPort]);
-  router.out[network::kLocalPort].bind(engine.net_in);
+  engine.net_out.bind(router->in[network::kLocalPort]);
+  router->out[network::kLocalPort].bind(engine.net_in);
 
   cpu.mmio.bind(bus.cpu);
   bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);

@@ -7,6 +7,8 @@
 //   SMMU --line--> interrupt controller --> cores
 #pragma once
 
+#include <memory>
+
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
@@ -57,7 +59,7 @@ class Node : public sc_core::sc_module {
   smmu::Smmu smmu;
   soc::AxiPort hpc;
   exanest::Engine engine;
-  network::Router router;
+  std::unique_ptr<network::Router> router;
   soc::MmioBus bus;
   cpu::Cpu cpu;
   cpu::InterruptController interrupts;

@@ -2,6 +2,8 @@
 // A router without an MPSoC: a switch of a fat tree, a router of a dragonfly.
 #pragma once
 
+#include <memory>
+
 #include "models/network/router.hpp"
 #include "models/platform/machine.hpp"
 #include "models/sim/context.hpp"
@@ -14,11 +16,11 @@ class PlainRouter : public sc_core::sc_module {
               network::RouterId id, sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed)
       : sc_module(name),
         context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
-        router("router", machine.router, context, topology) {}
+        router(network::make_router("router", machine.router, context, topology)) {}
 
   sim::Statistics statistics;
   sim::Context context;
-  network::Router router;
+  std::unique_ptr<network::Router> router;
 };
 
 }  // namespace faultline::platform

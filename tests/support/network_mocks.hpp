@@ -193,13 +193,13 @@ class NetworkSink : public sc_core::sc_module {
 struct BareRouter {
   sim::Statistics statistics;
   sim::Context context;
-  network::Router router;
+  std::unique_ptr<network::Router> router;
 
   BareRouter(const std::string& name, network::RouterId id, sim::EventLoop& loop, sim::PayloadPool& pool,
              sim::Trace& trace, const network::RouterConfig& config, const network::Topology& topology,
              std::uint32_t cells_per_train)
       : context{id, loop, pool, statistics, trace, 1, cells_per_train},
-        router((name + "_router").c_str(), config, context, topology) {}
+        router(network::make_router(name + "_router", config, context, topology)) {}
 };
 
 // A network of a shape with a source and a sink at each node.
@@ -207,18 +207,18 @@ struct NetworkRig {
   struct Node {
     sim::Statistics statistics;
     sim::Context context;
-    network::Router router;
+    std::unique_ptr<network::Router> router;
     NetworkSource source;
     NetworkSink sink;
 
     Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const network::RouterConfig& config,
          std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late, std::uint32_t excess)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
-          router((name + "_router").c_str(), config, context, *rig.topology),
+          router(network::make_router(name + "_router", config, context, *rig.topology)),
           source((name + "_source").c_str(), config.injection_cells + excess, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
-      source.out.bind(router.in[network::kLocalPort]);
-      router.out[network::kLocalPort].bind(sink.in);
+      source.out.bind(router->in[network::kLocalPort]);
+      router->out[network::kLocalPort].bind(sink.in);
     }
   };
 
@@ -245,12 +245,12 @@ struct NetworkRig {
   // Outputs keep the payloads that they sent last until they send another.
   std::size_t most_kept() const {
     std::size_t sum = 0;
-    for (const auto& node : nodes) sum += 16 * node->router.out.size();
-    for (const auto& router : bare) sum += 16 * router->router.out.size();
+    for (const auto& node : nodes) sum += 16 * node->router->out.size();
+    for (const auto& router : bare) sum += 16 * router->router->out.size();
     return sum;
   }
   network::Router& router(network::RouterId id) {
-    return id < nodes.size() ? nodes[id]->router : bare[id - nodes.size()]->router;
+    return id < nodes.size() ? *nodes[id]->router : *bare[id - nodes.size()]->router;
   }
   NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
   const std::vector<Delivery>& delivered(sim::NodeId node) const { return nodes[node]->sink.deliveries; }

@@ -3,37 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/network/router.hpp"
-#include "models/network/tracks.hpp"
+#include "models/network/train_router.hpp"
 #include "models/sim/transport.hpp"
 
 namespace faultline::network {
 
 using namespace sim;
 
-namespace {
-
-const char* name_of(PacketKind kind) {
-  switch (kind) {
-    case PacketKind::data: return "data";
-    case PacketKind::acknowledge: return "acknowledgement";
-    case PacketKind::stop: return "stop";
-    case PacketKind::message: return "message";
-    case PacketKind::firmware: return "firmware message";
-  }
-  return "";
-}
-
-}  // namespace
-
-void Router::decided(Switch::Transit& transit, std::uint32_t from) {
+void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
   Passage& passage = static_cast<Passage&>(transit);
   const std::uint32_t before = std::exchange(passage.told, passage.departures.size());
   if (is_single(passage) && !switch_.is_lost(passage, 0)) return pass_on(passage);
   if (from < passage.told && switch_.is_lost(passage, from)) {
     lose(passage, from);
   } else {
-    count(passage, std::int64_t{passage.told} - before);
+    count(passage.output, std::int64_t{passage.told} - before, train_of(*passage.payload).cell_bytes, passage.service);
     if (passage.output != kLocalPort) {
       announce(passage, from);
     } else {
@@ -41,84 +25,84 @@ void Router::decided(Switch::Transit& transit, std::uint32_t from) {
       if (from < passage.told) announce_to_node(passage, from);
     }
   }
-  tell_timelines(passage);
+  if (context_.trace.records()) tell_timelines(passage);
   tell_slots(passage, from);
   let_go(passage);
 }
 
 // Whether the train is one cell that leaves for another router now, for good.
-bool Router::is_single(const Passage& passage) const {
+bool TrainRouter::is_single(const Passage& passage) const {
   return passage.output != kLocalPort && passage.outgoing == nullptr && passage.told == 1 && !is_open(passage) &&
          !passage.busy() && !context_.trace.records();
 }
 
 // The payload goes on to the next router as it is: there is nothing that this one would have to keep.
-void Router::pass_on(Passage& passage) {
+void TrainRouter::pass_on(Passage& passage) {
   tlm::tlm_generic_payload& payload = *passage.payload;
   const unsigned output = passage.output;
-  count(passage, 1);
+  count(passage.output, 1, train_of(payload).cell_bytes, passage.service);
   tell_slots(passage, 0);
   end(passage);
-  train_of(payload).times = passage.departures.shifted(outputs_[output].latency);
+  train_of(payload).times = passage.departures.shifted(links_[output].latency);
   extension<PacketHeader>(payload).virtual_channel = static_cast<std::uint8_t>(passage.channel);
   Departed& departed = extension<Departed>(payload);
   departed.first = 0;
   departed.freed = {};
-  send_on(outputs_[output].forward, payload);
+  send_on(links_[output].forward, payload);
   payload.release();
 }
 
 // Cells from this one on leave as is decided now, or not yet.
-void Router::announce(Passage& passage, std::uint32_t from) {
+void TrainRouter::announce(Passage& passage, std::uint32_t from) {
   const bool is_new = passage.outgoing == nullptr;
   if (is_new) passage.outgoing = &new_payload(passage, from);
   Train& train = train_of(*passage.outgoing);
   cut(passage, from);
-  train.times.append(passage.departures.suffix(from).shifted(outputs_[passage.output].latency));
+  train.times.append(passage.departures.suffix(from).shifted(links_[passage.output].latency));
   train.is_open = is_open(passage);
   send(passage, is_new ? tlm::BEGIN_REQ : CELLS_MOVED);
 }
 
-void Router::announce_to_node(Passage& passage, std::uint32_t from) {
+void TrainRouter::announce_to_node(Passage& passage, std::uint32_t from) {
   passage.outgoing = &new_payload(passage, from);
   train_of(*passage.outgoing).times = passage.departures.suffix(from);
   send(passage, tlm::BEGIN_REQ);
 }
 
-void Router::recall(Passage& passage, std::uint32_t from) {
+void TrainRouter::recall(Passage& passage, std::uint32_t from) {
   cut(passage, from);
   send(passage, CELLS_RECALLED);
 }
 
 // The payload that goes out carries cells before this one only.
-void Router::cut(Passage& passage, std::uint32_t from) {
+void TrainRouter::cut(Passage& passage, std::uint32_t from) {
   Train& train = train_of(*passage.outgoing);
   train.changed_from = from - extension<Departed>(*passage.outgoing).first;
   train.times.drop_back(train.cells() - train.changed_from);
   void_slots(passage.output, *passage.outgoing, train.changed_from);
 }
 
-void Router::send(Passage& passage, const tlm::tlm_phase& phase) {
+void TrainRouter::send(Passage& passage, const tlm::tlm_phase& phase) {
   tlm::tlm_generic_payload& payload = *passage.outgoing;
   Train& train = train_of(payload);
   payload.set_data_length(train.bytes());
   // A router may be told of more cells later, the node is not.
   if (passage.output == kLocalPort && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  send_on(outputs_[passage.output].forward, payload, phase);
+  send_on(links_[passage.output].forward, payload, phase);
 }
 
-bool Router::is_open(const Passage& passage) {
+bool TrainRouter::is_open(const Passage& passage) {
   return train_of(*passage.payload).is_open || passage.told < passage.arrivals->size();
 }
 
 // If the train that goes out was said to be longer than it is.
-void Router::close(Passage& passage) {
+void TrainRouter::close(Passage& passage) {
   if (passage.output == kLocalPort || passage.outgoing == nullptr || is_open(passage)) return;
   if (train_of(*passage.outgoing).is_open) announce(passage, passage.told);
 }
 
 // Cells from this one on do not go; those behind them may, in another payload.
-void Router::lose(Passage& passage, std::uint32_t from) {
+void TrainRouter::lose(Passage& passage, std::uint32_t from) {
   lost_ += passage.told - from;
   if (passage.output != kLocalPort && passage.outgoing != nullptr) {
     Train& train = train_of(*passage.outgoing);
@@ -132,31 +116,22 @@ void Router::lose(Passage& passage, std::uint32_t from) {
                [&](auto& load) { load.freed(passage.payload, passage.departures.suffix(from), context_.now()); });
 }
 
-void Router::count(const Passage& passage, std::int64_t cells) {
-  const std::uint32_t cell_bytes = train_of(*passage.payload).cell_bytes;
-  Output& output = outputs_[passage.output];
-  // Two's complement: what is taken back is subtracted.
-  *output.cells += static_cast<std::uint64_t>(cells);
-  *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
-  *output.busy += static_cast<std::uint64_t>((passage.service * cells).count());
-}
-
 // Those of all cells whose departures are announced; those from `from` on were told of otherwise.
-void Router::tell_slots(Passage& passage, std::uint32_t from) {
+void TrainRouter::tell_slots(Passage& passage, std::uint32_t from) {
   Train& train = train_of(*passage.payload);
   if (passage.slots_told > from) {
     train.recalled = passage.slots_told - from;
     passage.slots_told = from;
-    send_back(outputs_[passage.port].backward, *passage.payload, SLOTS_RECALLED);
+    send_back(links_[passage.port].backward, *passage.payload, SLOTS_RECALLED);
   }
   const std::uint32_t cells = passage.told - passage.slots_told;
   if (cells == 0) return;
-  train.freed = passage.departures.suffix(passage.slots_told).shifted(outputs_[passage.port].latency);
+  train.freed = passage.departures.suffix(passage.slots_told).shifted(links_[passage.port].latency);
   passage.slots_told += cells;
-  send_back(outputs_[passage.port].backward, *passage.payload, SLOTS_FREED);
+  send_back(links_[passage.port].backward, *passage.payload, SLOTS_FREED);
 }
 
-tlm::tlm_generic_payload& Router::new_payload(Passage& passage, std::uint32_t first) {
+tlm::tlm_generic_payload& TrainRouter::new_payload(Passage& passage, std::uint32_t first) {
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
   const Train& whole = train_of(*passage.payload);
   const std::uint32_t offset = first * whole.cell_bytes;
@@ -174,32 +149,28 @@ tlm::tlm_generic_payload& Router::new_payload(Passage& passage, std::uint32_t fi
   departed.first = first;
   departed.freed = {};
   if (passage.output == kLocalPort) {
-    forget(outputs_[kLocalPort]);
-    outputs_[kLocalPort].sent.push_back(&payload);
+    forget();
+    given_.push_back(&payload);
   }
   return payload;
 }
 
-void Router::forget(Output& output) {
-  const auto kept = std::find_if(output.sent.begin(), output.sent.end(), [this](tlm::tlm_generic_payload* payload) {
+void TrainRouter::forget() {
+  const auto kept = std::find_if(given_.begin(), given_.end(), [this](tlm::tlm_generic_payload* payload) {
     const Departed& departed = extension<Departed>(*payload);
-    const Train& train = train_of(*payload);
-    const bool waits = departed.freed.size() < train.cells();
+    const bool waits = departed.freed.size() < train_of(*payload).cells();
     if (waits || departed.freed.back() >= context_.now()) return true;
     payload->release();
     return false;
   });
-  output.sent.erase(output.sent.begin(), kept);
+  given_.erase(given_.begin(), kept);
 }
 
-void Router::tell_timelines(const Passage& passage) const {
-  if (!context_.trace.records() || passage.output == kLocalPort) return;
-  const PacketHeader& header = extension<PacketHeader>(*passage.payload);
+void TrainRouter::tell_timelines(const Passage& passage) const {
   const bool any = !passage.departures.empty();
   const Time begin = any ? passage.departures.front() - passage.service : Time{0};
   const Time end = any ? passage.departures.back() : Time{0};
-  context_.trace.link(
-      {{context_.node, track::kLink, passage.output}, begin, end, name_of(header.kind), "link", header.key}, &passage);
+  Router::tell_timelines(passage.output, extension<PacketHeader>(*passage.payload), begin, end, &passage);
 }
 
 }  // namespace faultline::network
