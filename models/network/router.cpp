@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/network/cell_router.hpp"
 #include "models/network/tracks.hpp"
 #include "models/network/train_router.hpp"
 #include "models/sim/transport.hpp"
@@ -173,6 +174,7 @@ void Router::tell_timelines(unsigned port, const PacketHeader& header, Time begi
 
 std::unique_ptr<Router> make_router(const std::string& name, const RouterConfig& config, const Context& context,
                                     const Topology& topology) {
+  if (context.cells_per_train == 1) return std::make_unique<CellRouter>(name.c_str(), config, context, topology);
   return std::make_unique<TrainRouter>(name.c_str(), config, context, topology);
 }
 

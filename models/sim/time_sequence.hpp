@@ -29,6 +29,12 @@ class TimeSequence {
   TimeSequence() = default;
   static TimeSequence regular(Time first, Time gap, std::uint32_t count);
   static TimeSequence single(Time at) { return regular(at, Time{0}, 1); }
+  // As `*this = single(at)`, in a few instructions.
+  void become(Time at) {
+    if (segments_.size() != 1) segments_.resize(1);
+    segments_.front() = {at, Time{0}, 1};
+    size_ = 1;
+  }
 
   std::uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

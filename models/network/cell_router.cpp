@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/network/cell_router.hpp"
+
+#include <stdexcept>
+
+#include "models/sim/transport.hpp"
+
+namespace faultline::network {
+
+using namespace sim;
+
+CellRouter::CellRouter(sc_core::sc_module_name name, const RouterConfig& config, const Context& context,
+                       const Topology& topology)
+    : Router(name, config, context, topology), switch_(*this, context.loop) {
+  for (unsigned port = 0; port < ports(); ++port) {
+    switch_.add_output(slots_behind(port), outages(port));
+    for (unsigned i = 0; i < links_[port].queues; ++i) switch_.add_queue();
+  }
+  for (Injection& injection : injections_) injection.slots.resize(config.injection_cells, Time{0});
+}
+
+void CellRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, const Train& train, PacketHeader& header) {
+  if (train.cells() != 1) throw std::logic_error("a train of several cells in a network where each goes by itself");
+  const Way way = way_of(port, payload, train, header);
+  Time arrival = train.times.front();
+  if (port == kLocalPort) arrival = injections_[way.queue].datapath.serve(arrival, way.arriving);
+  switch_.arrive(way.queue, {&payload, arrival + way.to_ready, way.service, static_cast<std::uint16_t>(port),
+                             static_cast<std::uint16_t>(way.output), static_cast<std::uint16_t>(way.channel),
+                             static_cast<std::uint16_t>(train.cell_bytes)});
+}
+
+void CellRouter::change(unsigned, tlm::tlm_generic_payload&, const tlm::tlm_phase&) {
+  throw std::logic_error("a cell that had gone was taken back");
+}
+
+void CellRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
+  if (phase != SLOTS_FREED) throw std::logic_error("the slot of a cell that had gone was taken back");
+  const Train& train = train_of(payload);
+  const Time freed = train.freed.front();
+  switch_.slot_freed(port, extension<PacketHeader>(payload).virtual_channel, freed);
+  if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
+  if (port == kLocalPort) given_.push_back({&payload, freed});
+}
+
+void CellRouter::starts(unsigned queue, const CellSwitch::Cell& cell, Time departure, bool lost) {
+  tlm::tlm_generic_payload& payload = *cell.payload;
+  Train& train = train_of(payload);
+  PacketHeader& header = extension<PacketHeader>(payload);
+  const Link& from = links_[cell.input];
+  const Link& link = links_[cell.output];
+  if (cell.input == kLocalPort) check_slot(injections_[queue], train.times.front(), departure);
+  if (context_.trace.records()) tell_timelines(cell.output, header, departure - cell.service, departure, &link);
+  // The header has the channel by which the cell came until this is told.
+  train.freed.become(departure + from.latency);
+  send_back(from.backward, payload, SLOTS_FREED);
+  train.times.become(departure);
+  if (lost) {
+    ++lost_;
+    if (paths_) paths_->note(cell.output, [&](auto& load) { load.freed(&payload, train.times, context_.now()); });
+    payload.release();
+    return;
+  }
+  count(cell.output, 1, cell.bytes, cell.service);
+  train.times.become(departure + link.latency);
+  header.virtual_channel = static_cast<std::uint8_t>(cell.channel);
+  if (cell.output == kLocalPort) forget();
+  send_on(link.forward, payload);
+  if (cell.output != kLocalPort) payload.release();
+}
+
+void CellRouter::check_slot(Injection& injection, Time sent, Time departure) const {
+  if (sent < injection.slots.front()) throw std::logic_error("cell sent to a router without a free slot");
+  injection.slots.push_back(departure);  // in the place of the first
+}
+
+void CellRouter::forget() {
+  for (; !given_.empty() && given_.front().freed < context_.now(); given_.pop_front())
+    given_.front().payload->release();
+}
+
+}  // namespace faultline::network
