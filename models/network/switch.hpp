@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a switch does with the cells that it knows of.
+// What a switch does with the trains that it knows of.
 //
 // Cells of a queue leave it in the order of their arrival, whatever train they are of; cells at the head of several
 // queues share an output in turn, one each. An output decides at
@@ -7,12 +7,11 @@
 // takes the first queue in turn whose cell can go at t, and is free again at t + service. A queue lets its next cell
 // go when the one before has left.
 //
-// An output decides at t, by an event, on one cell: that is all there is to know where trains have one cell. Of longer
-// trains it decides on many cells at a time where nobody that it knows of can come between: on a train that goes behind
-// everything that is known, as soon as the train is known; on a queue's train that is alone; on whole rounds of several
-// queues. When somebody does come between, from an instant on, the decisions on cells that start from then on are taken
-// back, and so are those on cells behind them in their queues. A cell that has started never moves. An output whose
-// decisions are taken back all the time decides on one cell at a time for a while.
+// An output decides at t, by an event, on one cell, or on many at a time where nobody that it knows of can come between:
+// on a train that goes behind everything that is known, as soon as the train is known; on a queue's train that is alone;
+// on whole rounds of several queues. When somebody does come between, from an instant on, the decisions on cells that
+// start from then on are taken back, and so are those on cells behind them in their queues. A cell that has started
+// never moves. An output whose decisions are taken back all the time decides on one cell at a time for a while.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +64,6 @@ class Switch {
 
   // When decisions are taken at the earliest. Every cell leaves at the same instant, whichever it is.
   enum class Foresight {
-    none,    // one cell at a time, at its start: for trains of one cell
     begun,   // on a train's cells when the first of them starts
     at_once  // when the train is known
   };
@@ -128,9 +126,7 @@ class Switch {
   // Cells that start by then have started, whatever else comes at this instant.
   sim::Time settled() const { return loop_.running_port() >= port_ ? loop_.now() : loop_.now() - sim::Time{1}; }
   // Whether decisions for the output are taken on many cells at a time.
-  bool plans(const Output& output) const {
-    return foresight_ != Foresight::none && output.credit >= 0 && output.outages.empty();
-  }
+  static bool plans(const Output& output) { return output.credit >= 0 && output.outages.empty(); }
 
   Transit& head_of(unsigned queue) const { return *queues_[queue].waiting.front().transit; }
   std::uint32_t first_cells(unsigned queue) const;

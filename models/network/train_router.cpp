@@ -13,8 +13,7 @@ using namespace sim;
 
 namespace {
 
-Switch::Foresight foresight_of(const Topology& topology, const Context& context) {
-  if (context.cells_per_train == 1) return Switch::Foresight::none;
+Switch::Foresight foresight_of(const Topology& topology) {
   // Paths are chosen as trains come, by load or round failures that are known by then.
   return topology.shape().has_detours() ? Switch::Foresight::begun : Switch::Foresight::at_once;
 }
@@ -23,7 +22,7 @@ Switch::Foresight foresight_of(const Topology& topology, const Context& context)
 
 TrainRouter::TrainRouter(sc_core::sc_module_name name, const RouterConfig& config, const Context& context,
                          const Topology& topology)
-    : Router(name, config, context, topology), switch_(*this, context.loop, foresight_of(topology, context)) {
+    : Router(name, config, context, topology), switch_(*this, context.loop, foresight_of(topology)) {
   for (unsigned port = 0; port < ports(); ++port) {
     const bool mixes = port != kLocalPort && outages(port).empty();
     switch_.add_output(slots_behind(port), mixes, outages(port));
@@ -85,14 +84,10 @@ void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, const
 
 void TrainRouter::let_go(Passage& passage) {
   if (passage.gone || passage.busy() || is_open(passage)) return;
-  end(passage);
-  if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->release();
-  passage.payload->release();
-}
-
-void TrainRouter::end(Passage& passage) {
   passage.gone = true;
   if (passage.port == kLocalPort) check_slots(passage);
+  if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->release();
+  passage.payload->release();
 }
 
 void TrainRouter::check_slots(const Passage& passage) {

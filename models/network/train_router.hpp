@@ -60,10 +60,7 @@ class TrainRouter final : public Router, Switch::Owner {
   void left(Switch::Transit& transit) override { let_go(static_cast<Passage&>(transit)); }
   // If the train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
   void let_go(Passage& passage);
-  void end(Passage& passage);
   void check_slots(const Passage& passage);
-  bool is_single(const Passage& passage) const;
-  void pass_on(Passage& passage);
   // Whether more of its cells may leave than are announced.
   static bool is_open(const Passage& passage);
   void announce(Passage& passage, std::uint32_t from);

@@ -13,7 +13,6 @@ using namespace sim;
 void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
   Passage& passage = static_cast<Passage&>(transit);
   const std::uint32_t before = std::exchange(passage.told, passage.departures.size());
-  if (is_single(passage) && !switch_.is_lost(passage, 0)) return pass_on(passage);
   if (from < passage.told && switch_.is_lost(passage, from)) {
     lose(passage, from);
   } else {
@@ -28,28 +27,6 @@ void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
   if (context_.trace.records()) tell_timelines(passage);
   tell_slots(passage, from);
   let_go(passage);
-}
-
-// Whether the train is one cell that leaves for another router now, for good.
-bool TrainRouter::is_single(const Passage& passage) const {
-  return passage.output != kLocalPort && passage.outgoing == nullptr && passage.told == 1 && !is_open(passage) &&
-         !passage.busy() && !context_.trace.records();
-}
-
-// The payload goes on to the next router as it is: there is nothing that this one would have to keep.
-void TrainRouter::pass_on(Passage& passage) {
-  tlm::tlm_generic_payload& payload = *passage.payload;
-  const unsigned output = passage.output;
-  count(passage.output, 1, train_of(payload).cell_bytes, passage.service);
-  tell_slots(passage, 0);
-  end(passage);
-  train_of(payload).times = passage.departures.shifted(links_[output].latency);
-  extension<PacketHeader>(payload).virtual_channel = static_cast<std::uint8_t>(passage.channel);
-  Departed& departed = extension<Departed>(payload);
-  departed.first = 0;
-  departed.freed = {};
-  send_on(links_[output].forward, payload);
-  payload.release();
 }
 
 // Cells from this one on leave as is decided now, or not yet.
