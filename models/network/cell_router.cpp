@@ -19,14 +19,14 @@ CellRouter::CellRouter(sc_core::sc_module_name name, const RouterConfig& config,
   for (Injection& injection : injections_) injection.slots.resize(config.injection_cells, Time{0});
 }
 
-void CellRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, const Train& train, PacketHeader& header) {
+void CellRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train& train, PacketHeader& header) {
   if (train.cells() != 1) throw std::logic_error("a train of several cells in a network where each goes by itself");
   const Way way = way_of(port, payload, train, header);
   Time arrival = train.times.front();
   if (port == kLocalPort) arrival = injections_[way.queue].datapath.serve(arrival, way.arriving);
-  switch_.arrive(way.queue, {&payload, arrival + way.to_ready, way.service, static_cast<std::uint16_t>(port),
-                             static_cast<std::uint16_t>(way.output), static_cast<std::uint16_t>(way.channel),
-                             static_cast<std::uint16_t>(train.cell_bytes)});
+  switch_.arrive(way.queue, {&payload, &train, &header, arrival + way.to_ready, way.service,
+                             static_cast<std::uint16_t>(port), static_cast<std::uint16_t>(way.output),
+                             static_cast<std::uint16_t>(way.channel), static_cast<std::uint16_t>(train.cell_bytes)});
 }
 
 void CellRouter::change(unsigned, tlm::tlm_generic_payload&, const tlm::tlm_phase&) {
@@ -44,8 +44,8 @@ void CellRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const t
 
 void CellRouter::starts(unsigned queue, const CellSwitch::Cell& cell, Time departure, bool lost) {
   tlm::tlm_generic_payload& payload = *cell.payload;
-  Train& train = train_of(payload);
-  PacketHeader& header = extension<PacketHeader>(payload);
+  Train& train = *cell.train;
+  PacketHeader& header = *cell.header;
   const Link& from = links_[cell.input];
   const Link& link = links_[cell.output];
   if (cell.input == kLocalPort) check_slot(injections_[queue], train.times.front(), departure);

@@ -31,7 +31,7 @@ class CellRouter final : public Router, CellSwitch::Owner {
     sim::Time freed;
   };
 
-  void accept(unsigned port, tlm::tlm_generic_payload& payload, const sim::Train& train, PacketHeader& header) override;
+  void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) override;
   void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
   void slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
   sim::Time work_left(unsigned port) const override { return switch_.work_left(port); }

@@ -2,6 +2,7 @@
 #include "models/network/cell_switch.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace faultline::network {
@@ -20,8 +21,8 @@ void CellSwitch::add_output(const std::vector<std::uint32_t>& slots, Outages out
 
 void CellSwitch::arrive(unsigned index, const Cell& cell) {
   Queue& queue = queues_[index];
-  queue.cells.push(cell);
-  if (queue.cells.size() == 1) arm(line_up(index));
+  if (std::exchange(queue.has_first, true)) return queue.behind.push(cell);
+  arm(cell.output, line_up(index, cell));
 }
 
 void CellSwitch::slot_freed(unsigned index, unsigned channel, Time at) {
@@ -43,31 +44,35 @@ void CellSwitch::Slots::free(Time at, Time now) {
 
 Time CellSwitch::work_left(unsigned index) const { return std::max(outputs_[index].free - loop_.now(), Time{0}); }
 
-// The queue has a first cell now. Returns the output by which it leaves.
-unsigned CellSwitch::line_up(unsigned index) {
-  const Queue& queue = queues_[index];
-  const Cell& cell = queue.cells.front();
-  auto& heads = outputs_[cell.output].heads;
-  const auto behind = std::find_if(heads.begin(), heads.end(), [&](const Head& head) { return head.queue > index; });
-  heads.insert(behind, {std::max(cell.ready, queue.free), index, cell.channel});
-  return cell.output;
+Time CellSwitch::line_up(unsigned index, const Cell& cell) {
+  Output& output = outputs_[cell.output];
+  auto place = output.heads.end();
+  while (place != output.heads.begin() && std::prev(place)->queue > index) --place;
+  place = output.heads.insert(place, {cell, index});
+  place->cell.ready = std::max(cell.ready, queues_[index].free);
+  return start(output, *place);
 }
 
 // When it could go, if nobody else did; where a link is about to fail or to come back, when to look again.
-Time CellSwitch::start(const Output& output, const Head& head) const {
-  const Time ready = std::max({head.ready, output.free, loop_.now()});
-  const Time at = std::max(ready, output.behind[head.channel].next());
+inline Time CellSwitch::start(const Output& output, const Head& head) const {
+  const Time ready = std::max({head.cell.ready, output.free, loop_.now()});
+  const Time at = std::max(ready, output.behind[head.cell.channel].next());
   if (output.outages.empty()) return at;
   return output.outages.cover(ready) ? ready : std::min(at, output.outages.next_change(ready));
 }
 
-void CellSwitch::arm(unsigned index) {
+inline void CellSwitch::arm(unsigned index, Time due) {
   Output& output = outputs_[index];
-  Time due = kNever;
-  for (const Head& head : output.heads) due = std::min(due, start(output, head));
   if (due >= output.armed) return;
   output.armed = due;
   loop_.at<&CellSwitch::decide>(due, port_, *this, index);
+}
+
+void CellSwitch::arm(unsigned index) {
+  const Output& output = outputs_[index];
+  Time due = kNever;
+  for (const Head& head : output.heads) due = std::min(due, start(output, head));
+  arm(index, due);
 }
 
 void CellSwitch::decide(std::uint64_t argument) {
@@ -76,30 +81,40 @@ void CellSwitch::decide(std::uint64_t argument) {
   if (output.armed != loop_.now()) return;  // there was an earlier one
   output.armed = kNever;
   // In turn, from the queue after the one that was served last.
-  const std::size_t heads = output.heads.size();
-  std::size_t next = 0;
-  while (next < heads && output.heads[next].queue <= output.served) ++next;
-  for (std::size_t i = 0; i < heads; ++i, ++next) {
-    if (next == heads) next = 0;
-    if (start(output, output.heads[next]) == loop_.now()) return serve(index, next);
+  Head* const first = output.heads.data();
+  Head* const end = first + output.heads.size();
+  Head* head = first;
+  while (head != end && head->queue <= output.served) ++head;
+  for (auto left = end - first; left > 0; --left, ++head) {
+    if (head == end) head = first;
+    if (start(output, *head) == loop_.now()) return serve(index, head);
   }
   arm(index);
 }
 
-void CellSwitch::serve(unsigned index, std::size_t place) {
+void CellSwitch::serve(unsigned index, Head* head) {
   Output& output = outputs_[index];
-  const unsigned from = output.heads[place].queue;
-  Queue& queue = queues_[from];
-  const Cell cell = queue.cells.front();
+  const Cell cell = head->cell;
+  // Nobody has looked at these for long. The host fetches them while it goes on here.
+  __builtin_prefetch(cell.payload);
+  __builtin_prefetch(cell.train);
+  __builtin_prefetch(cell.header);
+  const unsigned from = head->queue;
   const Time now = loop_.now();
   const bool lost = output.outages.cover(now);
   if (!lost) output.behind[cell.channel].take(now);
+  output.heads.erase(output.heads.begin() + (head - output.heads.data()));
   output.served = from;
-  output.free = queue.free = now + cell.service;
-  output.heads.erase(output.heads.begin() + static_cast<std::ptrdiff_t>(place));
-  queue.cells.pop();
-  const unsigned other = queue.cells.empty() ? index : line_up(from);
-  if (other != index) arm(other);
+  output.free = now + cell.service;
+  Queue& queue = queues_[from];
+  queue.free = output.free;
+  queue.has_first = !queue.behind.empty();
+  if (queue.has_first) {
+    const unsigned other = queue.behind.front().output;
+    const Time due = line_up(from, queue.behind.front());
+    if (other != index) arm(other, due);
+    queue.behind.pop();
+  }
   arm(index);
   owner_.starts(from, cell, output.free, lost);
 }

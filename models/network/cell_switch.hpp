@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "models/network/failures.hpp"
+#include "models/network/packet.hpp"
 #include "models/sim/event_loop.hpp"
+#include "models/sim/payload.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/ring.hpp"
 
@@ -22,7 +24,9 @@ namespace faultline::network {
 class CellSwitch {
  public:
   struct Cell {
-    tlm::tlm_generic_payload* payload;
+    tlm::tlm_generic_payload* payload;  // the owner's, with its extensions
+    sim::Train* train;
+    PacketHeader* header;
     sim::Time ready;  // when its head may leave, as far as it alone is concerned
     sim::Time service;
     std::uint16_t input;  // the owner's
@@ -52,15 +56,15 @@ class CellSwitch {
   sim::Time work_left(unsigned output) const;
 
  private:
-  struct alignas(64) Queue {
-    sim::Time free{0};      // when the cell before the first one has left
-    sim::Ring<Cell> cells;  // in the order of their arrival
+  struct Queue {
+    sim::Time free{0};       // when the cell before the first one has left
+    bool has_first = false;  // it stands at the output by which it leaves, not here
+    sim::Ring<Cell> behind;  // in the order of their arrival
   };
-  // The first cell of a queue, as the output sees it by which it leaves.
+  // The first cell of a queue. It may not be ready before the one before has left.
   struct Head {
-    sim::Time ready;
+    Cell cell;
     unsigned queue;
-    unsigned channel;
   };
   class Slots {
    public:
@@ -88,17 +92,19 @@ class CellSwitch {
     Output(Output&&) = default;
     sim::Time free{0};
     sim::Time armed = sim::kNever;
-    unsigned served = 0;                // the queue that was last
-    sim::SmallVector<Head, 4> heads;    // in the order of their queues
-    sim::SmallVector<Slots, 2> behind;  // by virtual channel
+    unsigned served = 0;  // the queue that was last
     Outages outages;
+    sim::SmallVector<Slots, 2> behind;  // by virtual channel
+    sim::SmallVector<Head, 4> heads;    // in the order of their queues
   };
 
-  unsigned line_up(unsigned queue);
+  // The queue has a first cell now. Returns when it could go.
+  sim::Time line_up(unsigned queue, const Cell& cell);
   sim::Time start(const Output& output, const Head& head) const;
+  void arm(unsigned output, sim::Time due);
   void arm(unsigned output);
   void decide(std::uint64_t output);
-  void serve(unsigned output, std::size_t head);
+  void serve(unsigned output, Head* head);
 
   Owner& owner_;
   sim::EventLoop& loop_;

@@ -21,6 +21,9 @@ enum class PacketKind : std::uint8_t {
 
 struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   PacketKind kind = PacketKind::data;
+  // Owned by the routers, and with all else that they look at.
+  std::uint8_t virtual_channel = 0;
+  Path path = kFixedPath;
   sim::NodeId source = 0;
   sim::NodeId destination = 0;
   std::uint32_t pdid = 0;                // protection domain at the destination
@@ -29,8 +32,6 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   std::uint32_t block_offset = 0;        // data: of the train's first byte within its part of the transfer
   std::uint32_t block_bytes = 0;         // data: length of that whole part
   std::array<std::uint64_t, 8> words{};  // message, firmware
-  std::uint8_t virtual_channel = 0;      // owned by the routers
-  Path path = kFixedPath;                // owned by the routers
 
   tlm::tlm_extension_base* clone() const override { return new PacketHeader(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const PacketHeader&>(other); }

@@ -49,19 +49,22 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
   if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
 }
 
+BitRate Router::rate_of(unsigned port) const {
+  if (port == kLocalPort) return config_.local_rate;
+  return topology_.is_external(context_.node, port) ? config_.external_data_rate() : config_.internal_data_rate();
+}
+
 void Router::add_port(unsigned port) {
   const bool local = port == kLocalPort;
   const bool external = topology_.is_external(context_.node, port);
-  const BitRate link_rate = external ? config_.external_data_rate() : config_.internal_data_rate();
   const Time latency = external ? config_.external_latency : config_.internal_latency;
   const auto counter = [&](const char* what, const char* unit, const char* description) {
     return &context_.statistics.counter(fmt::format("network.port{}.{}", port, what), unit, description);
   };
   const unsigned first_queue = local ? 0 : links_.back().first_queue + links_.back().queues;
   Link& link = links_.emplace_back();
-  link.rate = local ? config_.local_rate : link_rate;
   link.latency = local ? Time{0} : latency;
-  link.full_cell = config_.cell_time(link.rate, kCellBytes);
+  link.full_cell = config_.cell_time(rate_of(port), kCellBytes);
   link.first_queue = first_queue;
   link.queues = local ? kLocalQueues : config_.virtual_channels;
   link.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");

@@ -104,9 +104,8 @@ class Router : public sc_core::sc_module {
   // wait behind the pages of the DMA engine: these are two units of the NI.
   static constexpr unsigned kLocalQueues = 2;
 
-  // Both directions of a port.
-  struct Link {
-    sim::BitRate rate;
+  // Both directions of a port, in one cache line of the host.
+  struct alignas(64) Link {
     sim::Time latency;    // either way; port 0: none
     sim::Time full_cell;  // of a cell of kCellBytes
     unsigned first_queue;
@@ -132,8 +131,7 @@ class Router : public sc_core::sc_module {
 
   // A train comes in, of which a reference is kept until release(). At the instant of its head where a path is chosen
   // by load.
-  virtual void accept(unsigned port, tlm::tlm_generic_payload& payload, const sim::Train& train,
-                      PacketHeader& header) = 0;
+  virtual void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) = 0;
   // CELLS_RECALLED and CELLS_MOVED of a train that was accepted.
   virtual void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) = 0;
   // SLOTS_FREED and SLOTS_RECALLED of a train that has left.
@@ -154,6 +152,7 @@ class Router : public sc_core::sc_module {
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
   RouterConfig config_;
+  // What each cell needs, and what routers decide with, come last and lie together.
   sim::Context context_;
   const Topology& topology_;
   std::vector<Link> links_;             // by port
@@ -166,13 +165,12 @@ class Router : public sc_core::sc_module {
   tlm::tlm_sync_enum on_backward(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                  sc_core::sc_time& delay);
   void add_port(unsigned port);
+  sim::BitRate rate_of(unsigned port) const;
   sim::Time cell_time(unsigned port, std::uint32_t cell_bytes) const {
-    const Link& link = links_[port];
-    return cell_bytes == sim::kCellBytes ? link.full_cell : config_.cell_time(link.rate, cell_bytes);
+    return cell_bytes == sim::kCellBytes ? links_[port].full_cell : config_.cell_time(rate_of(port), cell_bytes);
   }
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
   void accept_held(std::uint64_t port);
-
 };
 
 // The router of context.node, with the ports that the topology gives it: the plain one where trains have one cell.

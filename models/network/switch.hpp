@@ -7,11 +7,11 @@
 // takes the first queue in turn whose cell can go at t, and is free again at t + service. A queue lets its next cell
 // go when the one before has left.
 //
-// An output decides at t, by an event, on one cell, or on many at a time where nobody that it knows of can come between:
-// on a train that goes behind everything that is known, as soon as the train is known; on a queue's train that is alone;
-// on whole rounds of several queues. When somebody does come between, from an instant on, the decisions on cells that
-// start from then on are taken back, and so are those on cells behind them in their queues. A cell that has started
-// never moves. An output whose decisions are taken back all the time decides on one cell at a time for a while.
+// An output decides at t, by an event, on one cell; or on many at a time where nobody that it knows of can come
+// between: on a train that goes behind everything that is known, as soon as the train is known; on a queue's train that
+// is alone; on whole rounds of several queues. When somebody does come between, from an instant on, the decisions on
+// cells that start from then on are taken back, and so are those on cells behind them in their queues. A cell that has
+// started never moves. An output whose decisions are taken back all the time decides on one cell at a time for a while.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ TrainRouter::TrainRouter(sc_core::sc_module_name name, const RouterConfig& confi
   slots_reused_.fill(TimeSequence::regular(Time{0}, Time{0}, config.injection_cells));
 }
 
-void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, const Train& train, PacketHeader& header) {
+void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train& train, PacketHeader& header) {
   const Way way = way_of(port, payload, train, header);
   Passage& passage = extension<Passage>(payload);
   passage.queue = way.queue;

@@ -50,7 +50,7 @@ class TrainRouter final : public Router, Switch::Owner {
     sim::TimeSequence departures;
     bool gone = false;
   };
-  void accept(unsigned port, tlm::tlm_generic_payload& payload, const sim::Train& train, PacketHeader& header) override;
+  void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) override;
   // Cells come at other instants than was said, or do not come, or more do. What was announced of the slots of the
   // first two is void.
   void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;

@@ -218,8 +218,8 @@ class Driver : network::Switch::Owner {
   bool wrong_ = false;             // what has started was moved, or did not start
 };
 
-// What the plain router does with its switch: tells of each cell a while before it could leave, and of its slot when the
-// cell starts or when the slot comes free.
+// What the plain router does with its switch: tells of each cell a while before it could leave, and of its slot when
+// the cell starts or when the slot comes free.
 class CellDriver : network::CellSwitch::Owner {
  public:
   CellDriver(const Case& c, EventLoop& loop)
@@ -250,7 +250,7 @@ class CellDriver : network::CellSwitch::Owner {
   void enter(std::uint64_t queue) {
     const Cell& cell = case_.cells[queue][next_[queue]++];
     const TrainOf& train = case_.trains[cell.train];
-    switch_.arrive(train.queue, {nullptr, begin_ + cell.arrival + case_.to_ready, case_.service,
+    switch_.arrive(train.queue, {nullptr, nullptr, nullptr, begin_ + cell.arrival + case_.to_ready, case_.service,
                                  static_cast<std::uint16_t>(cell.train), static_cast<std::uint16_t>(train.output),
                                  static_cast<std::uint16_t>(train.channel), kCellBytes});
   }
