@@ -64,9 +64,13 @@ expect "wakeups_per_page" "not measured: run build_4096 ended with 1: no memory 
 is "['wakeups_per_page']" 20000.0 # 2 s for 1000 pages, in wake-ups of 100 ns
 is "['realtime_factor']" 3.0
 is "['ns3_ratio_64']" 200.0
-is "['ns3_ratio_cells']" 4.0
+is "['ns3_ratio_cells_64']" 4.0
+is "['cell_hop_wakeups_loaded']" 10.0 # 1 s for a million hops
+is "['train_speedup_saturated']" 50.0
+is "['growth_model_1024']" 1.0
 is "['train_speedup_irregular']" 50.0
 is "['fault_host_us']" 1000.0 # 3 ms with, 2 ms without
+is "['fault_wakeups']" 10000.0
 is "['trace_on_stream']" 1.5
 is "['trace_on_faults']" 1.0
 is "['trace_off_share']" 0.02 # 400 hooks of 100 ns in 2 ms a page
@@ -75,10 +79,11 @@ is "['meta']['reasons']['build_mib_4096']" "run build_4096 ended with 1: no memo
 is "['meta']['in_wakeups_of_100_pending']['stream_page']" 10000.0
 
 # A ratio of runs that did not do the same is none, and trains that end at another time than cells are told of.
-CELLS_PS=1001 run 3 python3 benchmarks/run.py --quick --json figures.json --only ns3_ratio_1 --only train_speedup_contended
+CELLS_PS=1001 run 3 python3 benchmarks/run.py --quick --json figures.json --only ns3_ratio_1 --only train_speedup_contended --only train_speedup_loaded
 expect "final_ps is 1001 cell by cell and 1000 in ns-3" "final_ps of trains differs from that of cells by -1 of 1001"
 is "['ns3_ratio_1']" None
 is "['train_speedup_contended']" 50.0
+is "['meta']['reasons']['train_speedup_loaded']" "loaded: trains end at 1000, cells at 1001"
 
 # So is that of a trace that ends early.
 TRACED_WHOLE=false run 3 python3 benchmarks/run.py --quick --json figures.json --only trace_on_stream
