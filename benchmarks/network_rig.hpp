@@ -3,13 +3,12 @@
 // that takes whatever comes at once.
 #pragma once
 
-#include <tlm_utils/passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <algorithm>
 #include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/cluster_shape.hpp"
@@ -30,7 +29,7 @@ class Source : public sc_core::sc_module {
       : sc_module(name), out("out"), context_(context), port_(context.loop.new_port()) {
     out.register_nb_transport_bw(this, &Source::on_slots_freed);
   }
-  tlm_utils::simple_initiator_socket<Source> out;
+  sim::InitiatorSocket<Source> out;
 
   // Sends `blocks` blocks of the flow from its first instant on. Before the simulation starts, or when it pauses.
   void start(const Flow& flow, std::uint64_t blocks) {
@@ -69,20 +68,15 @@ class Source : public sc_core::sc_module {
     sent_.push_back({&payload, {}});
     held_ += cells;
     if (held_ > kInjectionSlots) throw std::logic_error("the network does not keep up with this traffic");
-    tlm::tlm_phase phase = tlm::BEGIN_REQ;
-    sc_core::sc_time delay;
-    out->nb_transport_fw(payload, phase, delay);
+    sim::send_on(out, payload);
   }
-  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const sim::Train& train = sim::train_of(payload);
+  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
+    const auto& slots = std::get<sim::Answers>(message);
     Sent& to = *std::find_if(sent_.begin(), sent_.end(), [&](const Sent& s) { return s.payload == &payload; });
-    if (phase == sim::SLOTS_FREED) {
-      to.freed.append(train.freed);
-      held_ -= train.freed.size();
-    } else {
-      to.freed.drop_back(train.recalled);
-      held_ += train.recalled;
-    }
+    const std::uint32_t gone = to.freed.size() - slots.from;
+    to.freed.drop_back(gone);
+    to.freed.append(slots.instants);
+    held_ += gone - slots.instants.size();
     release_oldest();
     return tlm::TLM_ACCEPTED;
   }
@@ -109,25 +103,30 @@ class Sink : public sc_core::sc_module {
   explicit Sink(sc_core::sc_module_name name) : sc_module(name), in("in") {
     in.register_nb_transport_fw(this, &Sink::on_arrival);
   }
-  tlm_utils::passthrough_target_socket<Sink> in;
+  sim::TargetSocket<Sink> in;
 
   sim::Time last_arrival{0};
   std::uint64_t cells = 0;
 
  private:
-  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    sim::Train& train = sim::train_of(payload);
-    if (phase == sim::CELLS_RECALLED) {  // freed holds those that were announced
-      cells -= train.freed.size() - train.cells();
-      train.freed = train.times;
+  // What has been counted of a train.
+  struct Counted : tlm::tlm_extension<Counted> {
+    std::uint64_t train = 0;
+    std::uint32_t cells = 0;
+    tlm::tlm_extension_base* clone() const override { return new Counted(*this); }
+    void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Counted&>(other); }
+  };
+  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    Counted& counted = sim::extension<Counted>(payload);
+    if (!sim::is_new(counted, train)) {  // some are recalled
+      cells -= std::exchange(counted.cells, train.cells()) - train.cells();
       return tlm::TLM_ACCEPTED;
     }
+    counted.cells = train.cells();
     cells += train.cells();
     last_arrival = std::max(last_arrival, train.times.back());
-    train.freed = train.times;
-    tlm::tlm_phase freed = sim::SLOTS_FREED;
-    sc_core::sc_time delay;
-    in->nb_transport_bw(payload, freed, delay);
+    sim::send_back(in, payload, sim::Answers{0, train.times});
     return tlm::TLM_ACCEPTED;
   }
 };

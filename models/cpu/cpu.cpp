@@ -10,13 +10,24 @@
 #include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/core.hpp"
 #include "models/sim/payload.hpp"
-#include "models/sim/transport.hpp"
 #include "models/soc/axi.hpp"
 
 namespace faultline::cpu {
 
 using sim::Task;
 using sim::Time;
+
+namespace {
+
+// When the controller moves the last cell of bulk traffic, as far as is known: the core looks when its part is done.
+struct Moved : tlm::tlm_extension<Moved> {
+  Time last{0};
+
+  tlm::tlm_extension_base* clone() const override { return new Moved(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Moved&>(other); }
+};
+
+}  // namespace
 
 Cpu::Counters::Counters(sim::Statistics& statistics)
     : time{&statistics.counter("cpu.time_user", "ps", "core time in user mode, polling included"),
@@ -284,7 +295,7 @@ Task<void> Cpu::memory_bulk(Execution& execution, Work kind, std::uint64_t physi
     tlm::tlm_generic_payload& payload = begin_bulk(command, physical_address, cells, cell_bytes, rate);
     co_await run_unscaled(execution, kind, rate.time_for(cells * cell_bytes));
     // All its cells have arrived there by now, so nothing will put the last one off.
-    const Time moved = sim::train_of(payload).responses.back();
+    const Time moved = sim::extension<Moved>(payload).last;
     if (moved > context_.now()) co_await run_unscaled(execution, kind, moved - context_.now());
     payload.release();
     physical_address += std::uint64_t{cells} * cell_bytes;
@@ -309,8 +320,8 @@ tlm::tlm_generic_payload& Cpu::begin_bulk(tlm::tlm_command command, std::uint64_
   return payload;
 }
 
-// The train holds the answer; the core looks at it when it has done its part.
-tlm::tlm_sync_enum Cpu::bulk_answer(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
+tlm::tlm_sync_enum Cpu::bulk_answer(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
+  sim::extension<Moved>(payload).last = std::get<sim::Answers>(message).instants.back();
   return tlm::TLM_ACCEPTED;
 }
 

@@ -22,6 +22,7 @@
 #include "models/cpu/sched_rules.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/task.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::cpu {
 
@@ -30,8 +31,8 @@ class Core;
 
 class Cpu : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};      // b_transport, 8 bytes, to devices
-  tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // bulk trains, to the DDR controller
+  tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};  // b_transport, 8 bytes, to devices
+  sim::InitiatorSocket<Cpu> memory{"memory"};            // bulk trains, to the DDR controller
 
   // `rules`: the scheduler's, in place of the rules of config.kernel.
   Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context,
@@ -137,7 +138,7 @@ class Cpu : public sc_core::sc_module {
   // The core, left alone, moves these cells from now on. The payload is the caller's to release.
   tlm::tlm_generic_payload& begin_bulk(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells,
                                        std::uint32_t cell_bytes, sim::ByteRate rate);
-  tlm::tlm_sync_enum bulk_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum bulk_answer(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
 
   const CpuConfig config_;
   const SchedRules rules_;

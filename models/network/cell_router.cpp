@@ -2,8 +2,7 @@
 #include "models/network/cell_router.hpp"
 
 #include <stdexcept>
-
-#include "models/sim/transport.hpp"
+#include <utility>
 
 namespace faultline::network {
 
@@ -29,16 +28,18 @@ void CellRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train&
                              static_cast<std::uint16_t>(way.channel), static_cast<std::uint16_t>(train.cell_bytes)});
 }
 
-void CellRouter::change(unsigned, tlm::tlm_generic_payload&, const tlm::tlm_phase&) {
-  throw std::logic_error("a cell that had gone was taken back");
+void CellRouter::change(unsigned, tlm::tlm_generic_payload& payload, std::uint32_t) {
+  if (train_of(payload).cells() == 0) throw std::logic_error("a cell that had gone was taken back");
 }
 
-void CellRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
-  if (phase != SLOTS_FREED) throw std::logic_error("the slot of a cell that had gone was taken back");
-  const Train& train = train_of(payload);
-  const Time freed = train.freed.front();
-  switch_.slot_freed(port, extension<PacketHeader>(payload).virtual_channel, freed);
-  if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
+void CellRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const Answers& slots) {
+  if (slots.instants.empty()) throw std::logic_error("the slot of a cell that had gone was taken back");
+  PacketHeader& header = extension<PacketHeader>(payload);
+  const std::uint64_t train = train_of(payload).number;
+  if (std::exchange(header.slots, train) == train) return;  // said again
+  const Time freed = slots.instants.front();
+  switch_.slot_freed(port, header.virtual_channel, freed);
+  if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, slots.instants, context_.now()); });
   if (port == kLocalPort) given_.push_back({&payload, freed});
 }
 
@@ -51,8 +52,8 @@ void CellRouter::starts(unsigned queue, const CellSwitch::Cell& cell, Time depar
   if (cell.input == kLocalPort) check_slot(injections_[queue], train.times.front(), departure);
   if (context_.trace.records()) tell_timelines(cell.output, header, departure - cell.service, departure, &link);
   // The header has the channel by which the cell came until this is told.
-  train.freed.become(departure + from.latency);
-  send_back(from.backward, payload, SLOTS_FREED);
+  freed_.become(departure + from.latency);
+  send_back(from.backward, payload, Answers{0, freed_});
   train.times.become(departure);
   if (lost) {
     ++lost_;
@@ -63,6 +64,7 @@ void CellRouter::starts(unsigned queue, const CellSwitch::Cell& cell, Time depar
   count(cell.output, 1, cell.bytes, cell.service);
   train.times.become(departure + link.latency);
   header.virtual_channel = static_cast<std::uint8_t>(cell.channel);
+  context_.payloads.renew(train);
   if (cell.output == kLocalPort) forget();
   send_on(link.forward, payload);
   if (cell.output != kLocalPort) payload.release();

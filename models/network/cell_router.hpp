@@ -32,13 +32,14 @@ class CellRouter final : public Router, CellSwitch::Owner {
   };
 
   void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) override;
-  void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
-  void slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
+  void change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) override;
+  void slots(unsigned port, tlm::tlm_generic_payload& payload, const sim::Answers& slots) override;
   sim::Time work_left(unsigned port) const override { return switch_.work_left(port); }
   void starts(unsigned queue, const CellSwitch::Cell& cell, sim::Time departure, bool lost) override;
   void check_slot(Injection& injection, sim::Time sent, sim::Time departure) const;
   void forget();
 
+  sim::TimeSequence freed_;  // what is told of a slot, in place
   CellSwitch switch_;
   std::array<Injection, kLocalQueues> injections_;
   sim::Deque<Given> given_;

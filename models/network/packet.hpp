@@ -24,6 +24,8 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   // Owned by the routers, and with all else that they look at.
   std::uint8_t virtual_channel = 0;
   Path path = kFixedPath;
+  std::uint64_t train = 0;  // number of the train that a router has been told of
+  std::uint64_t slots = 0;  // of that of which a router has been told of the slots, where trains have one cell
   sim::NodeId source = 0;
   sim::NodeId destination = 0;
   std::uint32_t pdid = 0;                // protection domain at the destination

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "models/network/cell_router.hpp"
 #include "models/network/tracks.hpp"
 #include "models/network/train_router.hpp"
-#include "models/sim/transport.hpp"
 
 namespace faultline::network {
 
@@ -17,6 +17,14 @@ using namespace sim;
 namespace {
 
 const ProfiledPart kRouter{"network::Router"};
+
+// Cells of a train to nobody that are counted.
+struct Dropped : tlm::tlm_extension<Dropped> {
+  std::uint32_t cells = 0;
+
+  tlm::tlm_extension_base* clone() const override { return new Dropped(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Dropped&>(other); }
+};
 
 const char* name_of(PacketKind kind) {
   switch (kind) {
@@ -96,23 +104,25 @@ std::vector<std::uint32_t> Router::slots_behind(unsigned port) const {
   return std::vector<std::uint32_t>(config_.virtual_channels, config_.buffer_cells);
 }
 
-tlm::tlm_sync_enum Router::on_forward(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                      sc_core::sc_time&) {
+tlm::tlm_sync_enum Router::on_forward(int tag, tlm::tlm_generic_payload& payload, Message& message, sc_core::sc_time&) {
   const ProfileScope turn(context_.loop.profile(), kRouter);
   const auto port = static_cast<unsigned>(tag);
-  if (phase == tlm::BEGIN_REQ) payload.acquire();
   PacketHeader& header = extension<PacketHeader>(payload);
+  Train& train = train_of(payload);
+  const bool begins = is_new(header, train);
+  if (begins) payload.acquire();
   if (header.destination >= topology_.nodes()) {
-    drop(port, payload);
-  } else if (phase != tlm::BEGIN_REQ) {
-    if (!paths_ || !paths_->holds(port, payload)) change(port, payload, phase);  // else nobody has looked at its cells
+    drop(port, payload, begins);
+  } else if (!begins) {
+    if (paths_ && paths_->holds(port, payload)) return tlm::TLM_ACCEPTED;  // nobody has looked at its cells
+    // The NI takes cells back only.
+    change(port, payload, port == kLocalPort ? train.cells() : std::get<Cells>(message).from);
   } else if (paths_ && paths_->waits_for_head(port)) {
-    const Train& train = train_of(payload);
     paths_->hold(port, payload);
     context_.loop.at<&Router::accept_held>(train.times.front() - cell_time(port, train.cell_bytes), event_port_, *this,
                                            port);
   } else {
-    accept(port, payload, train_of(payload), header);
+    accept(port, payload, train, header);
   }
   return tlm::TLM_ACCEPTED;
 }
@@ -123,24 +133,20 @@ void Router::accept_held(std::uint64_t port) {
   accept(from, payload, train_of(payload), extension<PacketHeader>(payload));
 }
 
-tlm::tlm_sync_enum Router::on_backward(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+tlm::tlm_sync_enum Router::on_backward(int tag, tlm::tlm_generic_payload& payload, Message& message,
                                        sc_core::sc_time&) {
   const ProfileScope turn(context_.loop.profile(), kRouter);
-  slots(static_cast<unsigned>(tag), payload, phase);
+  slots(static_cast<unsigned>(tag), payload, std::get<Answers>(message));
   return tlm::TLM_ACCEPTED;
 }
 
-void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
-  Train& train = train_of(payload);
-  const bool again = train.freed.size() > train.cells();  // CELLS_RECALLED: fewer than were counted
-  undeliverable_ += train.cells();
-  if (again) {
-    undeliverable_ -= train.freed.size();
-    train.freed.drop_back(train.freed.size() - train.cells());
-    return;
-  }
-  train.freed = train.times.shifted(links_[port].latency);
-  send_back(links_[port].backward, payload, SLOTS_FREED);
+void Router::drop(unsigned port, tlm::tlm_generic_payload& payload, bool begins) {
+  const Train& train = train_of(payload);
+  std::uint32_t& counted = extension<Dropped>(payload).cells;
+  if (begins) counted = 0;
+  undeliverable_ += train.cells() - std::uint64_t{std::exchange(counted, train.cells())};
+  if (!begins) return;
+  send_back(links_[port].backward, payload, Answers{0, train.times.shifted(links_[port].latency)});
   payload.release();
 }
 

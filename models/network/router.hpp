@@ -4,7 +4,7 @@
 //
 // Instants at the sockets (train.times) are those of a cell's last byte: at in[0] the NI has the whole
 // cell; at any other input the link has delivered it; at the target of out[0] the NI has received it.
-// Instants in train.freed are those from which the sender may use the slot: across a link the credit's
+// Answers' instants are those from which the sender may use the slot: across a link the credit's
 // way back (one latency of that link) is already in them; at port 0 there is none.
 //
 // A cell that arrives by link takes router_latency, one that the NI injects takes injection_latency; then
@@ -24,8 +24,6 @@
 // as if they had been sent.
 #pragma once
 
-#include <tlm_utils/passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,6 +36,7 @@
 #include "models/network/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::network {
 
@@ -79,8 +78,8 @@ struct RouterConfig {
 class Router : public sc_core::sc_module {
  public:
   // Optional, because nothing is bound to port 0 of a router without an MPSoC.
-  using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
-  using In = tlm_utils::passthrough_target_socket_tagged_optional<Router>;
+  using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router, sim::kBusBits, sim::DataPath>;
+  using In = tlm_utils::passthrough_target_socket_tagged_optional<Router, sim::kBusBits, sim::DataPath>;
 
   // By port. Port 0 is the local NI, whose packets need `destination` and `kind` in the PacketHeader. It
   // has one injection queue of injection_cells slots for data and one for everything else; the NI keeps
@@ -113,8 +112,8 @@ class Router : public sc_core::sc_module {
     sim::Counter* cells;
     sim::Counter* bytes;
     sim::Counter* busy;
-    tlm::tlm_fw_transport_if<>* forward = nullptr;  // what the sockets are bound to
-    tlm::tlm_bw_transport_if<>* backward = nullptr;
+    tlm::tlm_fw_transport_if<sim::DataPath>* forward = nullptr;  // what the sockets are bound to
+    tlm::tlm_bw_transport_if<sim::DataPath>* backward = nullptr;
   };
   // How a packet that comes in crosses the router.
   struct Way {
@@ -132,10 +131,10 @@ class Router : public sc_core::sc_module {
   // A train comes in, of which a reference is kept until release(). At the instant of its head where a path is chosen
   // by load.
   virtual void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) = 0;
-  // CELLS_RECALLED and CELLS_MOVED of a train that was accepted.
-  virtual void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) = 0;
-  // SLOTS_FREED and SLOTS_RECALLED of a train that has left.
-  virtual void slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) = 0;
+  // Of a train that was accepted, cells from this one on are elsewhere, or more come, or they do not.
+  virtual void change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) = 0;
+  // When slots behind the port come free, of a train that has left.
+  virtual void slots(unsigned port, tlm::tlm_generic_payload& payload, const sim::Answers& slots) = 0;
   // How long the port has still to send of what is counted as sent.
   virtual sim::Time work_left(unsigned port) const = 0;
 
@@ -160,16 +159,16 @@ class Router : public sc_core::sc_module {
 
  private:
   void end_of_elaboration() override;
-  tlm::tlm_sync_enum on_forward(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+  tlm::tlm_sync_enum on_forward(int port, tlm::tlm_generic_payload& payload, sim::Message& message,
                                 sc_core::sc_time& delay);
-  tlm::tlm_sync_enum on_backward(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+  tlm::tlm_sync_enum on_backward(int port, tlm::tlm_generic_payload& payload, sim::Message& message,
                                  sc_core::sc_time& delay);
   void add_port(unsigned port);
   sim::BitRate rate_of(unsigned port) const;
   sim::Time cell_time(unsigned port, std::uint32_t cell_bytes) const {
     return cell_bytes == sim::kCellBytes ? links_[port].full_cell : config_.cell_time(rate_of(port), cell_bytes);
   }
-  void drop(unsigned port, tlm::tlm_generic_payload& payload);
+  void drop(unsigned port, tlm::tlm_generic_payload& payload, bool begins);
   void accept_held(std::uint64_t port);
 };
 

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "models/sim/recycling.hpp"
-#include "models/sim/transport.hpp"
 
 namespace faultline::network {
 
@@ -58,11 +57,13 @@ void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train
   switch_.arrive(passage, 0);
 }
 
-void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
+void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) {
   const Train& train = train_of(payload);
-  const std::uint32_t from = phase == CELLS_MOVED ? train.changed_from : train.cells();
   Passage& passage = extension<Passage>(payload);
-  if (passage.gone) throw std::logic_error("a train changed after all of its cells had left");
+  if (passage.gone) {
+    if (passage.known != train.cells()) throw std::logic_error("a train changed after all of its cells had left");
+    return;
+  }
   if (port == kLocalPort) {
     const std::uint32_t gone = passage.handed_over.size() - from;
     passage.handed_over.drop_back(gone);
@@ -105,17 +106,12 @@ void TrainRouter::check_slots(const Passage& passage) {
   }
 }
 
-void TrainRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
-  const Train& train = train_of(payload);
-  Departed& departed = extension<Departed>(payload);
-  const unsigned channel = extension<PacketHeader>(payload).virtual_channel;
-  if (phase == SLOTS_FREED) {
-    departed.freed.append(train.freed);
-    switch_.slots_freed(port, channel, train.freed);
-    if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
-  } else {
-    void_slots(port, payload, departed.freed.size() - train.recalled);
-  }
+void TrainRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const Answers& slots) {
+  void_slots(port, payload, slots.from);
+  if (slots.instants.empty()) return;
+  extension<Departed>(payload).freed.append(slots.instants);
+  switch_.slots_freed(port, extension<PacketHeader>(payload).virtual_channel, slots.instants);
+  if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, slots.instants, context_.now()); });
 }
 
 // Only the first `kept` slots that were announced for the payload's cells come free as announced.

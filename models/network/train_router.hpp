@@ -51,10 +51,8 @@ class TrainRouter final : public Router, Switch::Owner {
     bool gone = false;
   };
   void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) override;
-  // Cells come at other instants than was said, or do not come, or more do. What was announced of the slots of the
-  // first two is void.
-  void change(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
-  void slots(unsigned port, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) override;
+  void change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) override;
+  void slots(unsigned port, tlm::tlm_generic_payload& payload, const sim::Answers& slots) override;
   sim::Time work_left(unsigned port) const override { return switch_.work_left(port); }
   void decided(Switch::Transit& transit, std::uint32_t from) override;
   void left(Switch::Transit& transit) override { let_go(static_cast<Passage&>(transit)); }
@@ -66,8 +64,8 @@ class TrainRouter final : public Router, Switch::Owner {
   void announce(Passage& passage, std::uint32_t from);
   void announce_to_node(Passage& passage, std::uint32_t from);
   void recall(Passage& passage, std::uint32_t from);
-  void cut(Passage& passage, std::uint32_t from);
-  void send(Passage& passage, const tlm::tlm_phase& phase);
+  std::uint32_t cut(Passage& passage, std::uint32_t from);
+  void send(Passage& passage, std::uint32_t from);
   void close(Passage& passage);
   void lose(Passage& passage, std::uint32_t from);
   tlm::tlm_generic_payload& new_payload(Passage& passage, std::uint32_t first);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "models/network/train_router.hpp"
-#include "models/sim/transport.hpp"
 
 namespace faultline::network {
 
@@ -31,41 +30,39 @@ void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
 
 // Cells from this one on leave as is decided now, or not yet.
 void TrainRouter::announce(Passage& passage, std::uint32_t from) {
-  const bool is_new = passage.outgoing == nullptr;
-  if (is_new) passage.outgoing = &new_payload(passage, from);
+  if (passage.outgoing == nullptr) passage.outgoing = &new_payload(passage, from);
+  const std::uint32_t changed_from = cut(passage, from);
   Train& train = train_of(*passage.outgoing);
-  cut(passage, from);
   train.times.append(passage.departures.suffix(from).shifted(links_[passage.output].latency));
   train.is_open = is_open(passage);
-  send(passage, is_new ? tlm::BEGIN_REQ : CELLS_MOVED);
+  send(passage, changed_from);
 }
 
 void TrainRouter::announce_to_node(Passage& passage, std::uint32_t from) {
   passage.outgoing = &new_payload(passage, from);
   train_of(*passage.outgoing).times = passage.departures.suffix(from);
-  send(passage, tlm::BEGIN_REQ);
+  send(passage, 0);
 }
 
-void TrainRouter::recall(Passage& passage, std::uint32_t from) {
-  cut(passage, from);
-  send(passage, CELLS_RECALLED);
-}
+void TrainRouter::recall(Passage& passage, std::uint32_t from) { send(passage, cut(passage, from)); }
 
-// The payload that goes out carries cells before this one only.
-void TrainRouter::cut(Passage& passage, std::uint32_t from) {
+// The payload that goes out carries cells before this one only. Returns which of its own that is.
+std::uint32_t TrainRouter::cut(Passage& passage, std::uint32_t from) {
   Train& train = train_of(*passage.outgoing);
-  train.changed_from = from - extension<Departed>(*passage.outgoing).first;
-  train.times.drop_back(train.cells() - train.changed_from);
-  void_slots(passage.output, *passage.outgoing, train.changed_from);
+  const std::uint32_t kept = from - extension<Departed>(*passage.outgoing).first;
+  train.times.drop_back(train.cells() - kept);
+  void_slots(passage.output, *passage.outgoing, kept);
+  return kept;
 }
 
-void TrainRouter::send(Passage& passage, const tlm::tlm_phase& phase) {
+// Of the payload that goes out, its cells from this one on.
+void TrainRouter::send(Passage& passage, std::uint32_t from) {
   tlm::tlm_generic_payload& payload = *passage.outgoing;
   Train& train = train_of(payload);
   payload.set_data_length(train.bytes());
   // A router may be told of more cells later, the node is not.
   if (passage.output == kLocalPort && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  send_on(links_[passage.output].forward, payload, phase);
+  send_on(links_[passage.output].forward, payload, {from});
 }
 
 bool TrainRouter::is_open(const Passage& passage) {
@@ -83,8 +80,7 @@ void TrainRouter::lose(Passage& passage, std::uint32_t from) {
   lost_ += passage.told - from;
   if (passage.output != kLocalPort && passage.outgoing != nullptr) {
     Train& train = train_of(*passage.outgoing);
-    train.changed_from = train.cells();
-    if (std::exchange(train.is_open, false)) send(passage, CELLS_MOVED);
+    if (std::exchange(train.is_open, false)) send(passage, train.cells());
     passage.outgoing->release();
   }
   passage.outgoing = nullptr;
@@ -95,17 +91,10 @@ void TrainRouter::lose(Passage& passage, std::uint32_t from) {
 
 // Those of all cells whose departures are announced; those from `from` on were told of otherwise.
 void TrainRouter::tell_slots(Passage& passage, std::uint32_t from) {
-  Train& train = train_of(*passage.payload);
-  if (passage.slots_told > from) {
-    train.recalled = passage.slots_told - from;
-    passage.slots_told = from;
-    send_back(links_[passage.port].backward, *passage.payload, SLOTS_RECALLED);
-  }
-  const std::uint32_t cells = passage.told - passage.slots_told;
-  if (cells == 0) return;
-  train.freed = passage.departures.suffix(passage.slots_told).shifted(links_[passage.port].latency);
-  passage.slots_told += cells;
-  send_back(links_[passage.port].backward, *passage.payload, SLOTS_FREED);
+  from = std::min(from, passage.slots_told);
+  if (from == std::exchange(passage.slots_told, passage.told) && from == passage.told) return;
+  send_back(links_[passage.port].backward, *passage.payload,
+            Answers{from, passage.departures.suffix(from).shifted(links_[passage.port].latency)});
 }
 
 tlm::tlm_generic_payload& TrainRouter::new_payload(Passage& passage, std::uint32_t first) {

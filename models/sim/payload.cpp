@@ -12,11 +12,9 @@ tlm::tlm_generic_payload& PayloadPool::acquire() {
   idle_.pop_back();
   payload.acquire();
   Train& train = train_of(payload);
+  renew(train);
   train.times = {};
-  train.freed = {};
-  train.responses = {};
   train.cell_bytes = 0;
-  train.changed_from = 0;
   train.is_open = false;
   train.content = {};
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);

@@ -28,6 +28,7 @@ TimeSequence TrainServer::serve(Time now, const TimeSequence& arrivals, Time ser
 }
 
 void TrainServer::recall(Time now, void* owner, std::uint32_t cells) {
+  if (cells == 0) return;
   forget_until(now);
   Job* job = find(owner);
   if (job == nullptr) return;  // it has not been added yet

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/sim/recycling.hpp"
-#include "models/sim/transport.hpp"
 #include "models/smmu/drain.hpp"
 #include "models/smmu/register_file.hpp"
 #include "models/smmu/state.hpp"
@@ -55,11 +54,11 @@ struct Smmu::Parts final : Ports, Maintenance {
   }
 
   void forward(tlm::tlm_generic_payload& request) override { sim::send_on(module.downstream, request); }
-  void recall(tlm::tlm_generic_payload& request) override {
-    sim::send_on(module.downstream, request, sim::CELLS_RECALLED);
+  void recall(tlm::tlm_generic_payload& request, std::uint32_t from) override {
+    sim::send_on(module.downstream, request, {from});
   }
-  void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) override {
-    sim::send_back(module.upstream[tbu], train, phase);
+  void tell(unsigned tbu, tlm::tlm_generic_payload& train, const sim::Message& message) override {
+    sim::send_back(module.upstream[tbu], train, message);
   }
   void read_descriptor(tlm::tlm_generic_payload& request) override { sim::send_on(module.walker, request); }
 
@@ -190,23 +189,23 @@ void Smmu::end_of_elaboration() {
   if (interrupt.size() > 0) parts_->state.interrupt = interrupt[0];
 }
 
-tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTbu);
-  Tbu& to = *parts_->tbus[static_cast<std::size_t>(tbu)];
-  phase == tlm::BEGIN_REQ ? to.accept(payload) : to.recall(payload);
+  parts_->tbus[static_cast<std::size_t>(tbu)]->accept(payload);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& request, tlm::tlm_phase& phase,
+// Memory parts no train: those over page boundaries have parted here.
+tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& request, sim::Message& message,
                                            sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTbu);
-  parts_->tbus[Tbu::index_of(request)]->answer(request, phase == sim::RESPONSES_RECALLED);
+  parts_->tbus[Tbu::index_of(request)]->answer(request, std::get<sim::Answers>(message));
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTcu);
-  phase == tlm::BEGIN_RESP ? parts_->tcu.descriptor_answer(payload) : parts_->tcu.answer_recalled(payload);
+  parts_->tcu.descriptor_answer(payload, std::get<sim::Answers>(message));
   return tlm::TLM_ACCEPTED;
 }
 

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <tlm_utils/passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "models/cpu/interrupt_sink.hpp"
 #include "models/memory/frame_store.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/transport.hpp"
 #include "models/smmu/config.hpp"
 #include "models/smmu/dvm.hpp"
 #include "models/smmu/registers.hpp"
@@ -50,12 +50,12 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   //   TLM_COMMAND_ERROR_RESPONSE  permission fault
   //   TLM_GENERIC_ERROR_RESPONSE  external abort of the walk, or a global fault (stream not set up)
   // or, with CFRE (GFRE for global faults) clear, an OK response, zeros for a read and no write.
-  using UpstreamSocket = tlm_utils::passthrough_target_socket_tagged_optional<Smmu>;
+  using UpstreamSocket = tlm_utils::passthrough_target_socket_tagged_optional<Smmu, sim::kBusBits, sim::DataPath>;
   sc_core::sc_vector<UpstreamSocket> upstream;
   // Translated trains; addresses are physical, AxiAttributes.translation_epoch is set.
-  tlm_utils::simple_initiator_socket<Smmu> downstream;
+  sim::InitiatorSocket<Smmu> downstream;
   // Descriptor reads: trains of one cell of 8 bytes.
-  tlm_utils::simple_initiator_socket<Smmu> walker;
+  sim::InitiatorSocket<Smmu> walker;
   // Register file, b_transport, offsets from reg::; takes no time.
   tlm_utils::simple_target_socket<Smmu> registers;
   // Broadcast TLB maintenance from the CPUs.
@@ -78,10 +78,10 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   struct Parts;
 
   void end_of_elaboration() override;
-  tlm::tlm_sync_enum accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  tlm::tlm_sync_enum downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+  tlm::tlm_sync_enum accept(int tbu, tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum downstream_answer(tlm::tlm_generic_payload& payload, sim::Message& message,
                                        sc_core::sc_time& delay);
-  tlm::tlm_sync_enum walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum walker_answer(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
   void access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
 
   void tlbi_va(std::uint16_t asid, std::uint64_t va) override;

@@ -62,8 +62,10 @@ struct Latencies {
 class Ports {
  public:
   virtual void forward(tlm::tlm_generic_payload& request) = 0;
-  virtual void recall(tlm::tlm_generic_payload& request) = 0;
-  virtual void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) = 0;
+  // The request's cells from this one on do not go.
+  virtual void recall(tlm::tlm_generic_payload& request, std::uint32_t from) = 0;
+  // Whose train it is.
+  virtual void tell(unsigned tbu, tlm::tlm_generic_payload& train, const sim::Message& message) = 0;
   virtual void read_descriptor(tlm::tlm_generic_payload& request) = 0;
 
  protected:

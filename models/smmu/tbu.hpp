@@ -49,7 +49,6 @@ struct Transit {
   bool translated = false;
   std::uint64_t drain_number = 0;
   sim::TimeSequence responses;  // as far as they are known
-  tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
 
   std::uint32_t cells() const { return arrivals.size(); }
   bool answered() const { return responses.size() == arrivals.size(); }
@@ -99,14 +98,11 @@ class Tbu {
   Tbu(const Tbu&) = delete;
   Tbu& operator=(const Tbu&) = delete;
 
-  // BEGIN_REQ. The train is looked up when its first cell arrives.
+  // A train is looked up when its first cell arrives; or some of its cells do not come.
   void accept(tlm::tlm_generic_payload& train);
-  // CELLS_RECALLED of such a train.
-  void recall(tlm::tlm_generic_payload& train);
   // Whose a request to memory is.
   static unsigned index_of(const tlm::tlm_generic_payload& request);
-  // BEGIN_RESP and RESPONSES_RECALLED of a request of ours.
-  void answer(tlm::tlm_generic_payload& request, bool recalled);
+  void answer(tlm::tlm_generic_payload& request, const sim::Answers& answers);
 
   // The TCU's answers; they take tcu_to_tbu. A stalled miss stays where it is.
   void translated(Miss& miss, const Leaf& leaf);
@@ -175,8 +171,7 @@ class Tbu {
   tlm::tlm_generic_payload& part_train(Transit& transit, std::uint32_t first);
   // The train's last cells do not come.
   void cut(Transit& transit, std::uint32_t cells);
-  void respond(Transit& transit, const sim::TimeSequence& responses, const sim::Content& content);
-  void recall_responses(Transit& transit, std::uint32_t cells);
+  void respond(Transit& transit, const sim::Answers& answers);
   void use_entries();
   void insert(const Miss& miss);
   void forget();

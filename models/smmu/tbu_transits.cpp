@@ -20,6 +20,7 @@ using Payload = tlm::tlm_generic_payload;
 
 // Whose a train is, or a request to memory.
 struct TransitOf : tlm::tlm_extension<TransitOf> {
+  std::uint64_t train = 0;
   Transit* transit = nullptr;
 
   tlm::tlm_extension_base* clone() const override { return new TransitOf(*this); }
@@ -42,7 +43,9 @@ Transit& Tbu::new_transit(Payload& payload) {
   transit.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
   transit.va = payload.get_address();
   payload.acquire();  // whoever it belongs to may be done with it before the TBU forgets it
-  sim::extension<TransitOf>(payload).transit = &transit;
+  auto& of = sim::extension<TransitOf>(payload);
+  of.train = train.number;
+  of.transit = &transit;
   return transit;
 }
 
@@ -65,8 +68,11 @@ void Tbu::await(Transit& transit, bool parted) {
 }
 
 void Tbu::accept(Payload& payload) {
-  forget();
   const Train& train = sim::train_of(payload);
+  if (auto& of = sim::extension<TransitOf>(payload); !sim::is_new(of, train)) {
+    return cut(*of.transit, of.transit->cells() - train.cells());
+  }
+  forget();
   if (train.bytes() == 0) throw std::logic_error("a train at the SMMU without cells");
   const std::uint64_t first = payload.get_address();
   const bool aligned = sim::kPageBytes % train.cell_bytes == 0 && first % train.cell_bytes == 0;
@@ -76,12 +82,8 @@ void Tbu::accept(Payload& payload) {
   await(new_transit(payload), false);
 }
 
-void Tbu::recall(Payload& payload) {
-  Transit& transit = *sim::extension<TransitOf>(payload).transit;
-  cut(transit, transit.cells() - sim::train_of(payload).cells());
-}
-
 void Tbu::cut(Transit& transit, std::uint32_t cells) {
+  if (cells == 0) return;
   const std::uint32_t kept = transit.cells() - cells;
   transit.arrivals.drop_back(cells);
   if (transit.responses.size() > kept) transit.responses.drop_back(transit.responses.size() - kept);
@@ -94,7 +96,7 @@ void Tbu::cut(Transit& transit, std::uint32_t cells) {
   Train& train = sim::train_of(*transit.request);
   train.times.drop_back(cells);
   if (transit.write && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  state_.ports.recall(*transit.request);
+  state_.ports.recall(*transit.request, kept);
   if (transit.translated)
     drain_.answered(transit.drain_number, transit.answered() ? transit.responses.back() : sim::kNever);
 }
@@ -116,7 +118,7 @@ void Tbu::keep_within(Transit& transit, std::uint64_t span) {
 
 void Tbu::split_off(Transit& transit, std::uint32_t kept) {
   if (kept >= transit.cells()) return;
-  if (transit.responses.size() > kept) recall_responses(transit, transit.responses.size() - kept);
+  if (transit.responses.size() > kept) respond(transit, {kept});
   Transit& rest = new_transit(part_train(transit, kept));
   cut(transit, transit.cells() - kept);
   await(rest, true);
@@ -140,8 +142,7 @@ Payload& Tbu::part_train(Transit& transit, std::uint32_t first) {
   payload_of_rest.set_address(payload.get_address() + bytes);
   payload_of_rest.set_data_length(rest.bytes());
   payload_of_rest.set_streaming_width(rest.bytes());
-  train.rest = &payload_of_rest;
-  state_.ports.respond(index_, payload, sim::TRAIN_PARTED);
+  state_.ports.tell(index_, payload, sim::Parted{payload_of_rest});
   return payload_of_rest;
 }
 
@@ -172,43 +173,29 @@ void Tbu::terminate(Transit& transit, tlm::tlm_response_status status, bool repo
   transit.state = Transit::State::terminated;
   under_way_.push_back(&transit);
   state_.counters.terminated += transit.cells();
-  transit.status = report ? status : tlm::TLM_OK_RESPONSE;
   // If it is not reported: read as zero, write ignored.
   const bool zeros = !report && !transit.write;
   const sim::TimeSequence responses =
       sim::not_before(transit.arrivals.shifted(state_.latency.hit), state_.context.now())
           .shifted(state_.latency.termination);
-  respond(transit, responses,
-          zeros ? sim::Content::zeros(transit.cells() * sim::train_of(*transit.train).cell_bytes) : sim::Content());
+  const std::uint32_t bytes = transit.cells() * sim::train_of(*transit.train).cell_bytes;
+  respond(transit,
+          {0, responses, report ? status : tlm::TLM_OK_RESPONSE, zeros ? sim::Content::zeros(bytes) : sim::kNoContent});
 }
 
 unsigned Tbu::index_of(const Payload& request) { return request.get_extension<TransitOf>()->transit->tbu; }
 
-void Tbu::answer(Payload& request, bool recalled) {
-  Transit& transit = *sim::extension<TransitOf>(request).transit;
-  Train& train = sim::train_of(request);
-  if (recalled) return recall_responses(transit, train.recalled);
-  transit.status = request.get_response_status();
-  respond(transit, train.responses, transit.write ? sim::Content() : train.content);
+void Tbu::answer(Payload& request, const sim::Answers& answers) {
+  respond(*sim::extension<TransitOf>(request).transit, answers);
 }
 
-void Tbu::respond(Transit& transit, const sim::TimeSequence& responses, const sim::Content& content) {
-  transit.responses.append(responses);
+void Tbu::respond(Transit& transit, const sim::Answers& answers) {
+  if (transit.responses.size() > answers.from) transit.responses.drop_back(transit.responses.size() - answers.from);
+  transit.responses.append(answers.instants);
   if (transit.translated) {
     drain_.answered(transit.drain_number, transit.answered() ? transit.responses.back() : sim::kNever);
   }
-  Train& train = sim::train_of(*transit.train);
-  train.responses = responses;
-  if (!transit.write) train.content = content;
-  transit.train->set_response_status(transit.status);
-  state_.ports.respond(index_, *transit.train, tlm::BEGIN_RESP);
-}
-
-void Tbu::recall_responses(Transit& transit, std::uint32_t cells) {
-  transit.responses.drop_back(cells);
-  if (transit.translated) drain_.answered(transit.drain_number, sim::kNever);
-  sim::train_of(*transit.train).recalled = cells;
-  state_.ports.respond(index_, *transit.train, sim::RESPONSES_RECALLED);
+  state_.ports.tell(index_, *transit.train, answers);
 }
 
 void Tbu::forget() {

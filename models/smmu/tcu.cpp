@@ -131,27 +131,26 @@ void Tcu::read_descriptor(Walk& walk) {
   state_.ports.read_descriptor(payload);
 }
 
-void Tcu::descriptor_answer(tlm::tlm_generic_payload& payload) {
+void Tcu::descriptor_answer(tlm::tlm_generic_payload& payload, const sim::Answers& answers) {
   const auto found = std::find_if(walks_.begin(), walks_.end(), [&](const Walk& w) { return w.read == &payload; });
   if (found == walks_.end()) throw std::logic_error("answer to a descriptor read that nobody made");
-  const Train& train = sim::train_of(payload);
-  // Memory was read just now, so the truth of this instant is what the descriptor tells.
-  if (payload.is_response_ok()) found->descriptor = train.content.word(0);
-  found->epoch = truth_.epoch_of(payload.get_address());
-  found->answer_at = train.responses.back() + state_.latency.walk_read_path;
+  Walk& walk = *found;
+  walk.answer_at = sim::kNever;
+  if (answers.instants.empty()) return;
+  walk.refused = answers.status != tlm::TLM_OK_RESPONSE;
+  if (!answers.data.empty()) {
+    // Memory was read just now, so the truth of this instant is what the descriptor tells.
+    walk.descriptor = answers.data.word(0);
+    walk.epoch = truth_.epoch_of(payload.get_address());
+  }
+  walk.answer_at = answers.instants.back() + state_.latency.walk_read_path;
   const auto slot = static_cast<std::size_t>(found - walks_.begin());
-  state_.context.loop.at<&Tcu::descriptor_read>(found->answer_at, port_, *this, slot);
-}
-
-void Tcu::answer_recalled(tlm::tlm_generic_payload& payload) {
-  const auto found = std::find_if(walks_.begin(), walks_.end(), [&](const Walk& w) { return w.read == &payload; });
-  if (found != walks_.end()) found->answer_at = sim::kNever;
+  state_.context.loop.at<&Tcu::descriptor_read>(walk.answer_at, port_, *this, slot);
 }
 
 void Tcu::descriptor_read(std::uint64_t slot) {
   Walk& walk = walks_[slot];
   if (walk.read == nullptr || walk.answer_at != state_.context.now()) return;  // it was put off
-  const bool refused = !walk.read->is_response_ok();
   std::exchange(walk.read, nullptr)->release();
   if (walk.restart) {
     ++state_.counters.walk_restarts;
@@ -161,7 +160,7 @@ void Tcu::descriptor_read(std::uint64_t slot) {
   Leaf nowhere{.level = static_cast<std::uint8_t>(walk.level)};
   const bool valid = (walk.descriptor & descriptor::kValid) != 0;
   const bool table_or_page = (walk.descriptor & descriptor::kTableOrPage) != 0;
-  if (refused) {
+  if (walk.refused) {
     end(slot, FaultKind::external, nowhere);
   } else if (!valid || (walk.level == 3 && !table_or_page) || (walk.level == 0 && !table_or_page)) {
     end(slot, FaultKind::translation, nowhere);

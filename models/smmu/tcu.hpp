@@ -26,9 +26,7 @@ class Tcu {
 
   // The TBU sends a miss at `when`; the answer goes to Tbu::translated or Tbu::faulted, or the miss stalls.
   void request(Miss& miss, sim::Time when);
-  // BEGIN_RESP and RESPONSES_RECALLED of a descriptor read.
-  void descriptor_answer(tlm::tlm_generic_payload& payload);
-  void answer_recalled(tlm::tlm_generic_payload& payload);
+  void descriptor_answer(tlm::tlm_generic_payload& payload, const sim::Answers& answers);
   void invalidate(const Invalidation& what);
 
   // What the macro TLB holds, for observers: no counter counts, and the entry does not become younger.
@@ -50,6 +48,7 @@ class Tcu {
     std::uint64_t descriptor = 0;
     std::uint64_t epoch = 0;
     sim::Time begun{0};
+    bool refused = false;  // it could not be read
     sim::Time answer_at{0};
     tlm::tlm_generic_payload* read = nullptr;
     sim::Vector<Miss*> misses;

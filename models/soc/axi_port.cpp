@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "models/sim/recycling.hpp"
-#include "models/sim/transport.hpp"
+#include "models/sim/answers.hpp"
 
 namespace faultline::soc {
 
@@ -17,32 +17,28 @@ const ProfiledPart kPort{"soc::AxiPort"};
 
 // What the port remembers of a train that passes through.
 struct Passage : tlm::tlm_extension<Passage> {
-  struct Answer {
-    std::uint32_t cells;
-    bool error;
-  };
+  std::uint64_t train = 0;
   std::uint32_t cells = 0;
-  std::uint32_t answered = 0;
-  sim::SmallVector<Answer, 2> answers;  // as they were announced
+  AnswerList<> answers;  // as they came
 
   tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }
 };
 
-void remember(tlm::tlm_generic_payload& payload) {
-  Passage& passage = extension<Passage>(payload);
-  passage.cells = train_of(payload).cells();
-  passage.answered = 0;
-  passage.answers.clear();
-}
-
-// Bytes that do not come after all.
-std::uint64_t cut(tlm::tlm_generic_payload& payload) {
+// Whether the train is new to the port.
+bool begins(tlm::tlm_generic_payload& payload) {
   Passage& passage = extension<Passage>(payload);
   const Train& train = train_of(payload);
-  const std::uint32_t gone = passage.cells - train.cells();
+  if (!is_new(passage, train)) return false;
   passage.cells = train.cells();
-  return std::uint64_t{gone} * train.cell_bytes;
+  passage.answers = {};
+  return true;
+}
+
+// Cells that do not come after all.
+std::uint32_t cut(tlm::tlm_generic_payload& payload) {
+  const std::uint32_t kept = train_of(payload).cells();
+  return std::exchange(extension<Passage>(payload).cells, kept) - kept;
 }
 
 }  // namespace
@@ -107,115 +103,100 @@ Time AxiPort::burst_time(const tlm::tlm_generic_payload& payload) const {
   return config_.burst_time(payload.get_address(), train.cell_bytes);
 }
 
-tlm::tlm_sync_enum AxiPort::forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                         sc_core::sc_time& delay) {
+tlm::tlm_sync_enum AxiPort::forward_read(tlm::tlm_generic_payload& payload, Message& message, sc_core::sc_time& delay) {
   const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
-  if (phase == tlm::BEGIN_REQ) {
-    remember(payload);
+  if (begins(payload)) {
     bytes_read_ += train.bytes();
     train.times = train.times.shifted(config_.read_request_latency);
   } else {
-    bytes_read_ -= cut(payload);
-    recall_data(payload, train.cells());
+    bytes_read_ -= std::uint64_t{cut(payload)} * train.cell_bytes;
+    read_bus_.recall(context_.now(), &payload, void_answers(payload, train.cells()));
     changes_.now();
   }
-  return out->nb_transport_fw(payload, phase, delay);
+  return out->nb_transport_fw(payload, message, delay);
 }
 
-tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, Message& message,
                                           sc_core::sc_time& delay) {
   const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
-  if (phase == tlm::BEGIN_REQ) {
-    remember(payload);
+  if (begins(payload)) {
     bytes_written_ += train.bytes();
     train.times = write_bus_.serve(context_.now(), train.times, burst_time(payload), 0, &payload)
                       .shifted(config_.write_request_latency);
   } else {
     // The cells behind them on the bus are later trains', which their initiator has recalled before.
-    const std::uint64_t gone = cut(payload);
-    bytes_written_ -= gone;
+    const std::uint32_t gone = cut(payload);
+    bytes_written_ -= std::uint64_t{gone} * train.cell_bytes;
     void_answers(payload, train.cells());
-    write_bus_.recall(context_.now(), &payload, static_cast<std::uint32_t>(gone / train.cell_bytes));
+    write_bus_.recall(context_.now(), &payload, gone);
   }
-  return out->nb_transport_fw(payload, phase, delay);
+  return out->nb_transport_fw(payload, message, delay);
 }
 
-tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                     sc_core::sc_time& delay) {
+tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, Message& message, sc_core::sc_time& delay) {
   const ProfileScope turn(context_.loop.profile(), kPort);
-  Train& train = train_of(payload);
-  Passage& passage = extension<Passage>(payload);
-  if (phase == TRAIN_PARTED) {
-    part(payload);
-    return payload.is_write() ? writes->nb_transport_bw(payload, phase, delay)
-                              : reads->nb_transport_bw(payload, phase, delay);
+  if (const Answers* answers = std::get_if<Answers>(&message)) {
+    answer(payload, *answers);
+    return tlm::TLM_ACCEPTED;
   }
-  const bool begins = phase == tlm::BEGIN_RESP;
-  if (begins) {
-    const std::uint32_t cells = train.responses.size();
-    passage.answered += cells;
-    passage.answers.push_back({cells, payload.is_response_error()});
-    if (payload.is_response_error()) error_responses_ += cells;
+  part(payload, std::get<Parted>(message).rest);
+  return payload.is_write() ? writes->nb_transport_bw(payload, message, delay)
+                            : reads->nb_transport_bw(payload, message, delay);
+}
+
+void AxiPort::answer(tlm::tlm_generic_payload& payload, const Answers& answers) {
+  const std::uint32_t gone = void_answers(payload, answers.from);
+  const std::uint32_t cells = answers.instants.size();
+  if (cells > 0) {
+    extension<Passage>(payload).answers.add(answers);
+    if (answers.status != tlm::TLM_OK_RESPONSE) error_responses_ += cells;
   }
   if (payload.is_write()) {
-    if (begins) {
-      train.responses = train.responses.shifted(config_.write_response_latency);
-    } else {
-      void_answers(payload, passage.answered - train.recalled);
-    }
-    return writes->nb_transport_bw(payload, phase, delay);
+    const TimeSequence back = answers.instants.shifted(config_.write_response_latency);
+    return send_back(writes, payload, Answers{answers.from, back, answers.status});
   }
-  if (begins) {
-    // A failed read has as many beats as any other (AXI: each beat carries the error).
-    train.responses = read_bus_.serve(context_.now(), train.responses, burst_time(payload), 0, &payload)
-                          .shifted(config_.read_return_latency);
-    reads->nb_transport_bw(payload, phase, delay);
-  } else {
-    reads->nb_transport_bw(payload, phase, delay);
-    recall_data(payload, passage.answered - train.recalled);
+  read_bus_.recall(context_.now(), &payload, gone);
+  // A failed read has as many beats as any other (AXI: each beat carries the error).
+  TimeSequence back;
+  if (cells > 0) {
+    back = read_bus_.serve(context_.now(), answers.instants, burst_time(payload), 0, &payload)
+               .shifted(config_.read_return_latency);
   }
+  send_back(reads, payload, Answers{answers.from, back, answers.status, answers.data});
   tell_changed();
-  return tlm::TLM_ACCEPTED;
 }
 
-void AxiPort::part(tlm::tlm_generic_payload& payload) {
-  const Train& train = train_of(payload);
-  extension<Passage>(payload).cells = train.cells();
-  remember(*train.rest);
-  if (payload.is_write()) write_bus_.part(context_.now(), &payload, train.cells(), train.rest);
+void AxiPort::part(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest) {
+  const std::uint32_t cells = train_of(payload).cells();
+  extension<Passage>(payload).cells = cells;
+  begins(rest);
+  if (payload.is_write()) write_bus_.part(context_.now(), &payload, cells, &rest);
 }
 
 // Only the first `kept` cells of the train's answer still stand. Returns how many more there were.
 std::uint32_t AxiPort::void_answers(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
   Passage& passage = extension<Passage>(payload);
-  const std::uint32_t voided = passage.answered - std::min(kept, passage.answered);
-  for (std::uint32_t left = voided; left > 0;) {
-    Passage::Answer& last = passage.answers.back();
-    const std::uint32_t gone = std::min(left, last.cells);
-    if (last.error) error_responses_ -= gone;
-    left -= gone;
-    last.cells -= gone;
-    if (last.cells == 0) passage.answers.pop_back();
+  std::uint32_t voided = 0;
+  while (const auto gone = passage.answers.drop_last(kept)) {
+    voided += gone->instants.size();
+    if (!gone->ok()) error_responses_ -= gone->instants.size();
   }
-  passage.answered -= voided;
   return voided;
-}
-
-void AxiPort::recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
-  const std::uint32_t voided = void_answers(payload, kept);
-  if (voided > 0) read_bus_.recall(context_.now(), &payload, voided);
 }
 
 void AxiPort::tell_changed() {
   read_bus_.tell_changed([this](void* owner, const TimeSequence& moved) {
     auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
-    Train& train = train_of(payload);
-    train.recalled = moved.size();
-    send_back(reads, payload, RESPONSES_RECALLED);
-    train.responses = moved.shifted(config_.read_return_latency);
-    send_back(reads, payload, tlm::BEGIN_RESP);
+    const auto& answers = extension<Passage>(payload).answers;
+    const std::uint32_t from = answers.cells() - moved.size();
+    for (const auto& part : answers) {
+      if (part.end() <= from) continue;
+      const std::uint32_t first = std::max(part.first, from);
+      const TimeSequence back = moved.slice(first - from, part.end() - first).shifted(config_.read_return_latency);
+      send_back(reads, payload, Answers{first, back, part.status});
+    }
   });
 }
 

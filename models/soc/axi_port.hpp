@@ -3,14 +3,13 @@
 // the SMMU to memory.
 #pragma once
 
-#include <tlm_utils/passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <cstdint>
 #include <systemc>
 
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/train_server.hpp"
+#include "models/sim/transport.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::soc {
@@ -40,16 +39,16 @@ struct AxiPortConfig {
 };
 
 // Payloads pass through: the port replaces train.times (at `out`: when the request, for a write with
-// its last beat, reaches the TBU) and train.responses (at `reads` and `writes`: when the last data beat
+// its last beat, reaches the TBU) and the answers' instants (at `reads` and `writes`: when the last data beat
 // or the write response is back). Status, content and addresses are left as they are. Each data bus serves cells in
 // the order in which they come. Of cells of fewer than 256 B each is a train of its own.
 class AxiPort : public sc_core::sc_module {
  public:
   AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const sim::Context& context);
 
-  tlm_utils::passthrough_target_socket<AxiPort> reads;   // one initiator, e.g. the send unit
-  tlm_utils::passthrough_target_socket<AxiPort> writes;  // one initiator, e.g. the receive unit
-  tlm_utils::simple_initiator_socket<AxiPort> out;       // to the TBU
+  sim::TargetSocket<AxiPort> reads;   // one initiator, e.g. the send unit
+  sim::TargetSocket<AxiPort> writes;  // one initiator, e.g. the receive unit
+  sim::InitiatorSocket<AxiPort> out;  // to the TBU
 
   const AxiPortConfig& config() const { return config_; }
   // For how long each data bus has moved beats, up to now.
@@ -57,12 +56,12 @@ class AxiPort : public sc_core::sc_module {
   sim::Time writes_busy() const { return write_bus_.busy(context_.now()); }
 
  private:
-  tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  tlm::tlm_sync_enum forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  void part(tlm::tlm_generic_payload& payload);
+  tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum forward_write(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time& delay);
+  void answer(tlm::tlm_generic_payload& payload, const sim::Answers& answers);
+  void part(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest);
   std::uint32_t void_answers(tlm::tlm_generic_payload& payload, std::uint32_t kept);
-  void recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept);
   // Reads whose data the bus now moves at other instants than was announced.
   void tell_changed();
   sim::Time burst_time(const tlm::tlm_generic_payload& payload) const;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "models/sim/transport.hpp"
 #include "models/soc/axi.hpp"
 
 namespace faultline::soc {
@@ -77,9 +76,11 @@ struct DdrController::Inlet {
 // Where the payload came in, for the way back, and where its first cell goes: its address is the initiator's again once
 // it has been answered.
 struct DdrController::Arrival : tlm::tlm_extension<Arrival> {
+  std::uint64_t train = 0;
   Inlet* inlet = nullptr;
   memory::Address address = 0;
-  std::uint32_t cells = 0;                  // that were served
+  std::uint32_t cells = 0;  // that were served
+  tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
   sim::SmallVector<FramePart, 1> by_frame;  // one after the other
 
   tlm::tlm_extension_base* clone() const override { return new Arrival(*this); }
@@ -102,6 +103,7 @@ DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& conf
       address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")) {
   port.register_nb_transport_fw(this, &DdrController::on_request);
   port.register_b_transport(this, &DdrController::on_blocking);
+  port.register_transport_dbg(this, &DdrController::on_debug);
   frames_.listen([this](memory::Address frame) { mapping_changed(frame); });
 }
 
@@ -113,16 +115,15 @@ void DdrController::end_of_elaboration() {
   }
 }
 
-tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, sim::Message&,
                                              sc_core::sc_time&) {
   const sim::ProfileScope turn(context_.loop.profile(), kController);
-  if (phase == sim::CELLS_RECALLED) {
+  auto& arrival = sim::extension<Arrival>(payload);
+  if (!sim::is_new(arrival, sim::train_of(payload))) {
     recall(payload);
     return tlm::TLM_ACCEPTED;
   }
-  if (phase != tlm::BEGIN_REQ) throw std::logic_error("memory takes BEGIN_REQ and CELLS_RECALLED");
   Inlet& inlet = *inlets_[static_cast<std::size_t>(id)];
-  auto& arrival = sim::extension<Arrival>(payload);
   arrival.inlet = &inlet;
   arrival.address = payload.get_address();
   arrival.cells = 0;
@@ -137,7 +138,8 @@ void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
   const bool bulk = is_bulk(payload);
   const std::uint32_t rank = bulk ? kBulkRank : rank_of(inlet.id, payload.is_write());
   const sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank, &payload);
-  sim::extension<Arrival>(payload).cells = train.cells();
+  Arrival& arrival = sim::extension<Arrival>(payload);
+  arrival.cells = train.cells();
   const bool inside = frames_.contains(payload.get_address(), train.bytes());
   if (!inside) {
     ++address_errors_;
@@ -148,8 +150,9 @@ void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
     (payload.is_read() ? read_bytes_ : written_bytes_) += train.bytes();
     if (payload.is_write()) write_content(payload);
   }
-  payload.set_response_status(inside ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  respond(payload, moved);
+  arrival.status = inside ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE;
+  const bool has_data = inside && !bulk && payload.is_read();
+  respond(payload, moved, has_data ? frames_.read(arrival.address, train.bytes()) : sim::kNoContent);
   tell_changed();
 }
 
@@ -158,9 +161,10 @@ void DdrController::recall(tlm::tlm_generic_payload& payload) {
   const std::uint32_t cells = sim::train_of(payload).cells();
   if (arrival.cells == 0) return;  // the first cell has not arrived
   const std::uint32_t gone = arrival.cells - cells;
+  if (gone == 0) return;
   uncount_stale(payload);
   server_.recall(context_.now(), &payload, gone);
-  if (payload.is_response_ok()) {
+  if (arrival.status == tlm::TLM_OK_RESPONSE) {
     (payload.is_read() ? read_bytes_ : written_bytes_) -= std::uint64_t{gone} * sim::train_of(payload).cell_bytes;
   }
   arrival.cells = cells;
@@ -169,30 +173,19 @@ void DdrController::recall(tlm::tlm_generic_payload& payload) {
 
 void DdrController::tell_changed() {
   server_.tell_changed([this](void* owner, const sim::TimeSequence& moved) {
-    auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
-    sim::train_of(payload).recalled = moved.size();
-    send_back(payload, sim::RESPONSES_RECALLED);
-    respond(payload, moved);
+    respond(*static_cast<tlm::tlm_generic_payload*>(owner), moved, sim::kNoContent);
   });
 }
 
 // The train's last cells, or all, are moved at these instants.
-void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved) {
-  Train& train = sim::train_of(payload);
+void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved,
+                            const sim::Content& data) {
+  const Arrival& arrival = sim::extension<Arrival>(payload);
   const bool bulk = is_bulk(payload);
-  train.responses = moved.shifted(bulk ? sim::Time{0} : config_.latency);
-  if (!bulk && payload.is_response_ok()) {
-    if (payload.is_read()) {
-      read_content(payload, train.cells() - moved.size());
-    } else {
-      tell_watchers(payload, moved.back());
-    }
-  }
-  send_back(payload, tlm::BEGIN_RESP);
-}
-
-void DdrController::send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-  sim::send_back(port[sim::extension<Arrival>(payload).inlet->id], payload, phase);
+  if (!bulk && payload.is_write() && arrival.status == tlm::TLM_OK_RESPONSE) tell_watchers(payload, moved.back());
+  const sim::TimeSequence responses = moved.shifted(bulk ? sim::Time{0} : config_.latency);
+  sim::send_back(port[arrival.inlet->id], payload,
+                 sim::Answers{arrival.cells - moved.size(), responses, arrival.status, data});
 }
 
 void DdrController::watch(memory::Address frame, sim::Signal& written) {
@@ -261,47 +254,56 @@ void DdrController::uncount_stale(tlm::tlm_generic_payload& payload) {
   if (fresh != fresh_.end()) fresh->arrivals = sim::train_of(payload).times;
 }
 
-void DdrController::read_content(tlm::tlm_generic_payload& payload, std::uint32_t first) {
-  Train& train = sim::train_of(payload);
-  const std::uint32_t offset = first * train.cell_bytes;
-  train.content = frames_.read(payload.get_extension<Arrival>()->address + offset, train.bytes() - offset);
-}
-
 // No content where only timing matters: the bytes then stay as they are.
 void DdrController::write_content(tlm::tlm_generic_payload& payload) {
   const Train& train = sim::train_of(payload);
   frames_.write(payload.get_address(), train.content);
 }
 
-void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) { access_word(payload); }
-
-void DdrController::access_word(tlm::tlm_generic_payload& payload) {
-  const memory::Address at = payload.get_address();
+void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const std::uint32_t length = payload.get_data_length();
-  if (!frames_.contains(at, length)) {
+  if (!frames_.contains(payload.get_address(), length)) {
     ++address_errors_;
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  if (length == 0 || length > 8 || at % sim::kPageBytes + length > sim::kPageBytes) {
+  } else if (payload.get_byte_enable_ptr() != nullptr) {
+    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+  } else if (length == 0 || payload.get_streaming_width() < length) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
-    return;
-  }
-  // Simulated memory is little-endian, and so is every host that this runs on.
-  const bool whole_word = length == 8 && at % 8 == 0;
-  std::uint64_t value = 0;
-  if (payload.is_read()) {
-    value = whole_word ? frames_.read_word(at) : frames_.read(at, length).word(0, length);
-    std::memcpy(payload.get_data_ptr(), &value, length);
   } else {
-    std::memcpy(&value, payload.get_data_ptr(), length);
-    if (whole_word) {
-      frames_.write_word(at, value);
-    } else {
-      frames_.write(at, sim::Content::literal(value, length));
-    }
+    move_bytes(payload, length);
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+unsigned DdrController::on_debug(int, tlm::tlm_generic_payload& payload) {
+  if (payload.get_address() >= config_.size) return 0;
+  const std::uint64_t left = config_.size - payload.get_address();
+  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(payload.get_data_length(), left));
+  move_bytes(payload, bytes);
+  return bytes;
+}
+
+// The payload's first bytes, by words of at most 8 that lie in one page each.
+void DdrController::move_bytes(tlm::tlm_generic_payload& payload, std::uint32_t bytes) {
+  unsigned char* data = payload.get_data_ptr();
+  for (std::uint32_t done = 0; done < bytes;) {
+    const memory::Address at = payload.get_address() + done;
+    const std::uint32_t length = std::min<std::uint32_t>(8 - at % 8, bytes - done);
+    // Simulated memory is little-endian, and so is every host that this runs on.
+    std::uint64_t value = 0;
+    if (payload.is_read()) {
+      value = length == 8 ? frames_.read_word(at) : frames_.read(at, length).word(0, length);
+      std::memcpy(data + done, &value, length);
+    } else if (payload.is_write()) {
+      std::memcpy(&value, data + done, length);
+      if (length == 8) {
+        frames_.write_word(at, value);
+      } else {
+        frames_.write(at, sim::Content::literal(value, length));
+      }
+    }
+    done += length;
+  }
 }
 
 }  // namespace faultline::soc

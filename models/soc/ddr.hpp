@@ -15,6 +15,7 @@
 #include "models/sim/parameters.hpp"
 #include "models/sim/task.hpp"
 #include "models/sim/train_server.hpp"
+#include "models/sim/transport.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::soc {
@@ -36,12 +37,14 @@ class DdrController : public sc_core::sc_module {
  public:
   // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first, and of its
   // own reads before writes.
-  //   nb_transport  data path: BEGIN_REQ, answered by BEGIN_RESP as soon as the first cell has arrived.
-  //                 Out of range: TLM_ADDRESS_ERROR_RESPONSE at the same instants. Bulk traffic of the CPU, marked so
-  //                 in the AxiAttributes, is timing only: its responses are the instants at which the controller has
-  //                 moved each cell, without the latency, which caches and write buffers hide.
-  //   b_transport   up to 8 bytes inside a page, without time.
-  tlm_utils::multi_passthrough_target_socket<DdrController> port{"port"};
+  //   nb_transport   trains, answered as soon as the first cell has arrived. Out of range: TLM_ADDRESS_ERROR_RESPONSE
+  //                  at the same instants. Bulk traffic of the CPU, marked so in the AxiAttributes, is timing only: its
+  //                  responses are the instants at which the controller has moved each cell, without the latency,
+  //                  which caches and write buffers hide.
+  //   b_transport    any number of bytes, without time. Byte enables and a streaming width below the length are
+  //                  answered with their errors.
+  //   transport_dbg  any number of bytes, which nothing counts. Returns how many of them lie in the memory.
+  tlm_utils::multi_passthrough_target_socket<DdrController, sim::kBusBits, sim::DataPath> port{"port"};
 
   DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context);
   ~DdrController() override;
@@ -68,19 +71,18 @@ class DdrController : public sc_core::sc_module {
   };
 
   void end_of_elaboration() override;
-  tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+  tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, sim::Message& message,
                                 sc_core::sc_time& delay);
   void on_blocking(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned on_debug(int id, tlm::tlm_generic_payload& payload);
   void serve(Inlet& inlet, tlm::tlm_generic_payload& payload);
   void recall(tlm::tlm_generic_payload& payload);
   void tell_changed();
-  void respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved);
-  void send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase);
-  void read_content(tlm::tlm_generic_payload& payload, std::uint32_t first);
+  void respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved, const sim::Content& data);
   void write_content(tlm::tlm_generic_payload& payload);
   void tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved);
   void notify_watch(std::uint64_t index);
-  void access_word(tlm::tlm_generic_payload& payload);
+  void move_bytes(tlm::tlm_generic_payload& payload, std::uint32_t bytes);
   // Cells of the train that come through a translation that does not describe the frame (any longer).
   void count_stale(tlm::tlm_generic_payload& payload);
   void mapping_changed(memory::Address frame);

@@ -209,7 +209,8 @@ void check_conservation(const ClusterShape& shape, bool many_to_one) {
   }));
 }
 
-// Every node sends to one or several others, as fast as it can or with pauses; slots are plenty or few.
+// Every node sends to one or several others, as fast as it can or with pauses; slots are plenty or few. Trains go as
+// single cells, and as trains of which everything is said twice.
 void check_loaded(const ClusterShape& shape) {
   RouterConfig few;
   few.buffer_cells = 6;
@@ -218,10 +219,11 @@ void check_loaded(const ClusterShape& shape) {
   few.external_latency = 700ns;
   NetworkRig trains("train", shape, {}, 16), single("single", shape, {}, 1);
   NetworkRig few_trains("few_train", shape, few, 16, 300ns), few_single("few_single", shape, few, 1, 300ns);
+  NetworkRig twice("twice", shape, few, 16, 300ns, false, {}, 0, true);
   const NodeId nodes = trains.topology->nodes();
   REQUIRE(rc::check([&] {
     const Time base = now() + 100us;
-    for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single}) rig->clear();
+    for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single, &twice}) rig->clear();
     const int most = *rc::gen::inRange(1, 12);
     const Time pause{*rc::gen::element(1, 300'000, 5'000'000, 20'000'000)};
     for (NodeId from = 0; from < nodes; ++from) {
@@ -234,13 +236,14 @@ void check_loaded(const ClusterShape& shape) {
         shipment.ready = TimeSequence::regular(at, Time{*rc::gen::element(0, 0, 144'000, 250'000)},
                                                *rc::gen::inRange<std::uint32_t>(1, 33));
         at = shipment.ready.back();
-        for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single}) rig->source(from).post(shipment);
+        for (NetworkRig* rig : {&trains, &single, &few_trains, &few_single, &twice}) rig->source(from).post(shipment);
       }
     }
     if (trains.loop.pending()) sc_core::sc_start();
     for (NodeId to = 0; to < nodes; ++to) {
       RC_ASSERT(trains.delivered(to) == single.delivered(to));
       RC_ASSERT(few_trains.delivered(to) == few_single.delivered(to));
+      RC_ASSERT(twice.delivered(to) == few_single.delivered(to));
     }
     for (const auto& rig : {&trains, &few_trains}) RC_ASSERT(rig->pool.in_use() <= rig->most_kept());
   }));

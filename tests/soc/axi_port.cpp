@@ -5,8 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <vector>
 
 #include "tests/support/axi_mocks.hpp"
+#include "tests/support/repeater.hpp"
 
 using namespace faultline;
 using namespace faultline::sim;
@@ -30,19 +32,21 @@ struct Bench {
   test::AxiInitiator reader;
   test::AxiInitiator writer;
   test::LatencyMemory memory;
+  test::Wiring wiring;
 
   explicit Bench(const std::string& name, const AxiPortConfig& config_ = {}, std::uint32_t cells_per_train = 16,
-                 bool late = false)
+                 bool late = false, bool repeats = false)
       : loop((name + "_loop").c_str()),
         context{0, loop, pool, statistics, trace, 1, cells_per_train},
         config(config_),
         port((name + "_port").c_str(), config, context),
         reader((name + "_reader").c_str(), tlm::TLM_READ_COMMAND, config.outstanding_reads, context),
         writer((name + "_writer").c_str(), tlm::TLM_WRITE_COMMAND, config.outstanding_writes, context),
-        memory((name + "_memory").c_str(), kMemory, late, context) {
-    reader.out.bind(port.reads);
-    writer.out.bind(port.writes);
-    port.out.bind(memory.in);
+        memory((name + "_memory").c_str(), kMemory, late, context),
+        wiring(name, repeats) {
+    wiring.bind(reader.out, port.reads);
+    wiring.bind(writer.out, port.writes);
+    wiring.bind(port.out, memory.in);
   }
   // Runs until nothing is left and returns the responses of one direction.
   std::vector<AxiResponse> run(test::AxiInitiator& initiator, const std::vector<Burst>& bursts) {
@@ -213,19 +217,22 @@ TEST_CASE("trains of any length and single cells meet the same instants at the p
   narrow.outstanding_reads = narrow.outstanding_writes = 3;
   Bench cell("cell", {}, 1), train("train", {}, 16), odd("odd", {}, 7, true);
   Bench narrow_cell("narrow_cell", narrow, 1, true), narrow_train("narrow_train", narrow, 16);
+  Bench twice("twice", narrow, 16, false, true), late_twice("late_twice", {}, 7, true, true);
+  const std::vector<Bench*> benches{&cell, &train, &odd, &narrow_cell, &narrow_train, &twice, &late_twice};
   REQUIRE(rc::check([&] {
     const auto bursts = any_bursts(from_sc_time(sc_core::sc_time_stamp()) + 100us);
     const bool write = *rc::gen::arbitrary<bool>();
-    for (Bench* b : {&cell, &train, &odd, &narrow_cell, &narrow_train}) {
+    for (Bench* b : benches) {
       test::AxiInitiator& initiator = write ? b->writer : b->reader;
       initiator.responses.clear();
       for (const Burst& burst : bursts) initiator.post(burst);
     }
     sc_core::sc_start();
-    for (Bench* b : {&cell, &train, &odd, &narrow_cell, &narrow_train}) {
+    for (Bench* b : benches) {
       const auto& responses = (write ? b->writer : b->reader).responses;
       RC_ASSERT(responses == expected(b->config, write, bursts));
       RC_ASSERT(b->pool.in_use() == 0U);
     }
   }));
+  CHECK(twice.wiring.repeated() > 1000);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains whose cells part behind the port (TRAIN_PARTED), against trains that were separate from the beginning, single
+// Trains whose cells part behind the port (sim::Parted), against trains that were separate from the beginning, single
 // cells, and the arithmetic of the port.
 #include <catch2/catch.hpp>
 

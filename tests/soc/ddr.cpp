@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <vector>
 
 #include "tests/soc/ddr_bench.hpp"
@@ -203,7 +204,7 @@ TEST_CASE("DDR: accesses through an old translation are counted cell by cell") {
   CHECK(bench.node.counted("memory.stale_accesses") == 16);
 }
 
-TEST_CASE("DDR: words are read and written without time, of any length up to 8") {
+TEST_CASE("DDR: bytes are read and written without time, in any number") {
   Bench bench;
   std::uint64_t value = 0x8877665544332211;
   CHECK(bench.first.word(tlm::TLM_WRITE_COMMAND, 0x10, value) == tlm::TLM_OK_RESPONSE);
@@ -215,8 +216,50 @@ TEST_CASE("DDR: words are read and written without time, of any length up to 8")
   CHECK(bench.second.word(tlm::TLM_WRITE_COMMAND, 0x17, two, 2) == tlm::TLM_OK_RESPONSE);
   CHECK(bench.ddr.frames().read_word(0x10) == 0xef77665544332211);
   CHECK(bench.ddr.frames().read_word(0x18) == 0xbe);
-  CHECK(bench.first.word(tlm::TLM_READ_COMMAND, kPage - 4, value) == tlm::TLM_BURST_ERROR_RESPONSE);
+  std::vector<unsigned char> bytes(3 * kPage + 5), back(bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 251);
+  CHECK(bench.first.bytes(tlm::TLM_WRITE_COMMAND, kPage - 3, bytes) == tlm::TLM_OK_RESPONSE);
+  CHECK(bench.second.bytes(tlm::TLM_READ_COMMAND, kPage - 3, back) == tlm::TLM_OK_RESPONSE);
+  CHECK(back == bytes);
+  CHECK(bench.ddr.frames().read(kPage + 5, 1).byte(0) == bytes[8]);
+  CHECK(bench.first.bytes(tlm::TLM_READ_COMMAND, bench.config.size - 8, back) == tlm::TLM_ADDRESS_ERROR_RESPONSE);
   CHECK(bench.node.now() == 0ns);
+}
+
+TEST_CASE("DDR: a debugger reads and writes bytes, as many as there are, and nothing counts them") {
+  Bench bench;
+  std::vector<unsigned char> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, back(bytes.size());
+  CHECK(bench.first.debug(tlm::TLM_WRITE_COMMAND, 0x1003, bytes) == bytes.size());
+  CHECK(bench.second.debug(tlm::TLM_READ_COMMAND, 0x1003, back) == back.size());
+  CHECK(back == bytes);
+  CHECK(bench.first.debug(tlm::TLM_READ_COMMAND, bench.config.size - 4, back) == 4);
+  CHECK(bench.first.debug(tlm::TLM_READ_COMMAND, bench.config.size, back) == 0);
+  CHECK(bench.node.counted("memory.address_errors") == 0);
+}
+
+TEST_CASE("DDR: byte enables and a streaming width below the length are refused") {
+  Bench bench;
+  tlm::tlm_generic_payload payload;
+  std::array<unsigned char, 16> data{};
+  std::array<unsigned char, 16> enables{};
+  const auto answer = [&] {
+    sc_core::sc_time delay;
+    bench.first.socket->b_transport(payload, delay);
+    return payload.get_response_status();
+  };
+  payload.set_write();
+  payload.set_data_ptr(data.data());
+  payload.set_data_length(16);
+  payload.set_streaming_width(16);
+  CHECK(answer() == tlm::TLM_OK_RESPONSE);
+  payload.set_streaming_width(8);
+  CHECK(answer() == tlm::TLM_BURST_ERROR_RESPONSE);
+  payload.set_streaming_width(16);
+  payload.set_byte_enable_ptr(enables.data());
+  CHECK(answer() == tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+  payload.set_byte_enable_ptr(nullptr);
+  payload.set_data_length(0);
+  CHECK(answer() == tlm::TLM_BURST_ERROR_RESPONSE);
 }
 
 TEST_CASE("DDR: every parameter is declared with a default in range") {

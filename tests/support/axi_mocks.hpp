@@ -3,8 +3,6 @@
 // bursts and a memory of fixed latency.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -42,12 +40,16 @@ class AxiInitiator : public sc_core::sc_module {
             outstanding, context,
             [this](auto& payload, const Burst&) {
               payload.set_command(command_);
-              call(payload, tlm::BEGIN_REQ);
+              answered_[&payload] = 0;
+              sim::send_on(out, payload);
             },
-            [this](auto& payload) { call(payload, sim::CELLS_RECALLED); }) {
+            [this](auto& payload, std::uint32_t from) {
+              trim(payload, from);
+              sim::send_on(out, payload, {from});
+            }) {
     out.register_nb_transport_bw(this, &AxiInitiator::on_response);
   }
-  tlm_utils::simple_initiator_socket<AxiInitiator> out;
+  sim::InitiatorSocket<AxiInitiator> out;
   std::vector<AxiResponse> responses;
 
   void post(const Burst& burst) {
@@ -58,12 +60,6 @@ class AxiInitiator : public sc_core::sc_module {
   }
 
  private:
-  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-    if (phase == tlm::BEGIN_REQ) answered_[&payload] = 0;
-    if (phase == sim::CELLS_RECALLED) trim(payload, sim::train_of(payload).cells());
-    sc_core::sc_time delay;
-    out->nb_transport_fw(payload, phase, delay);
-  }
   // Only the payload's first `kept` responses stand.
   void trim(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
     const sim::Train& train = sim::train_of(payload);
@@ -74,19 +70,16 @@ class AxiInitiator : public sc_core::sc_module {
       responses.erase(std::next(last).base());
     }
   }
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
     const sim::Train& train = sim::train_of(payload);
+    const auto& answers = std::get<sim::Answers>(message);
+    trim(payload, answers.from);
     std::uint32_t& answered = answered_[&payload];
-    if (phase == sim::RESPONSES_RECALLED) {
-      pump_.slots_recalled(payload, train.recalled);
-      trim(payload, answered - train.recalled);
-      return tlm::TLM_ACCEPTED;
+    for (std::uint32_t i = 0; i < answers.instants.size(); ++i) {
+      responses.push_back({payload.get_address() + std::uint64_t{answered++} * train.cell_bytes, answers.instants.at(i),
+                           answers.status});
     }
-    for (std::uint32_t i = 0; i < train.responses.size(); ++i) {
-      responses.push_back({payload.get_address() + std::uint64_t{answered++} * train.cell_bytes, train.responses.at(i),
-                           payload.get_response_status()});
-    }
-    pump_.slots_come_free(payload, train.responses);
+    pump_.answered(payload, answers);
     return tlm::TLM_ACCEPTED;
   }
 
@@ -104,48 +97,54 @@ class LatencyMemory : public sc_core::sc_module {
       : sc_module(name), in("in"), context_(context), latency_(latency), late_(late), port_(context.loop.new_port()) {
     in.register_nb_transport_fw(this, &LatencyMemory::on_request);
   }
-  tlm_utils::simple_target_socket<LatencyMemory> in;
+  sim::TargetSocket<LatencyMemory> in;
   std::vector<sim::TimeSequence> requests;
   std::set<std::uint64_t> bad_pages;
   std::map<std::uint64_t, sim::Time> slow_pages;  // and how much later
 
  private:
-  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    sim::Train& train = sim::train_of(payload);
-    if (phase == sim::CELLS_RECALLED) {
-      requests[request_of_[&payload]] = train.times;
-      if (train.responses.size() > train.cells()) train.responses.drop_back(train.responses.size() - train.cells());
+  // A train that came, and what becomes of it.
+  struct Request {
+    tlm::tlm_generic_payload* payload;
+    std::uint64_t train;
+    sim::TimeSequence responses;
+    tlm::tlm_response_status status;
+  };
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    if (const auto known = request_of_.find(train.number); known != request_of_.end()) {
+      requests[known->second] = train.times;
       return tlm::TLM_ACCEPTED;
     }
-    request_of_[&payload] = requests.size();
+    request_of_[train.number] = requests.size();
     requests.push_back(train.times);
     const std::uint64_t page = payload.get_address() / sim::kPageBytes;
     const auto slow = slow_pages.find(page);
-    train.responses = train.times.shifted(latency_ + (slow == slow_pages.end() ? sim::Time{0} : slow->second));
     const bool bad = bad_pages.contains(page);
-    payload.set_response_status(bad ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
-    answers_.push_back(&payload);
+    answers_.push_back({&payload, train.number,
+                        train.times.shifted(latency_ + (slow == slow_pages.end() ? sim::Time{0} : slow->second)),
+                        bad ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE});
     if (late_) {
-      context_.loop.at<&LatencyMemory::answer_oldest>(train.responses.front(), port_, *this);
+      context_.loop.at<&LatencyMemory::answer_oldest>(answers_.back().responses.front(), port_, *this);
     } else {
       answer_oldest();
     }
     return tlm::TLM_ACCEPTED;
   }
   void answer_oldest() {
-    tlm::tlm_generic_payload& payload = *answers_.front();
+    Request request = answers_.front();
     answers_.pop_front();
-    tlm::tlm_phase phase = tlm::BEGIN_RESP;
-    sc_core::sc_time delay;
-    in->nb_transport_bw(payload, phase, delay);
+    const std::uint32_t cells = requests[request_of_[request.train]].size();  // that were not taken back
+    const sim::TimeSequence responses = request.responses.prefix(cells);
+    sim::send_back(in, *request.payload, sim::Answers{0, responses, request.status});
   }
 
   sim::Context context_;
   sim::Time latency_;
   bool late_;
   sim::Port port_;
-  std::deque<tlm::tlm_generic_payload*> answers_;
-  std::map<tlm::tlm_generic_payload*, std::size_t> request_of_;
+  std::deque<Request> answers_;
+  std::map<std::uint64_t, std::size_t> request_of_;  // by the train's number
 };
 
 // Answers each cell a while after it came: how, depends on its address. Cells with different fates part.
@@ -159,7 +158,7 @@ class PartingMemory : public sc_core::sc_module {
       : sc_module(name), in("in"), context_(context), port_(context.loop.new_port()) {
     in.register_nb_transport_fw(this, &PartingMemory::on_request);
   }
-  tlm_utils::simple_target_socket<PartingMemory> in;
+  sim::TargetSocket<PartingMemory> in;
   std::map<std::uint64_t, Fate> fates;  // of what lies from this address on
   // Trains part when the last cell before the others has come, and have all been answered as that one until then; else
   // they part at once.
@@ -176,7 +175,6 @@ class PartingMemory : public sc_core::sc_module {
       const std::uint64_t end = payload->get_address() + train.bytes();
       if (begin >= end || (next != fates.end() && begin >= next->first)) continue;
       const auto first = static_cast<std::uint32_t>((begin - payload->get_address()) / train.cell_bytes);
-      recall_answer(*payload, train.cells() - first);
       answer(*payload, first);
     }
   }
@@ -192,8 +190,8 @@ class PartingMemory : public sc_core::sc_module {
         std::min<std::uint64_t>((next->first - payload.get_address()) / train.cell_bytes, train.cells()));
   }
 
-  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    if (phase == sim::CELLS_RECALLED) return tlm::TLM_ACCEPTED;
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    if (!known_.insert(sim::train_of(payload).number).second) return tlm::TLM_ACCEPTED;
     requests_.push_back(&payload);
     const sim::Train& train = sim::train_of(payload);
     const std::uint32_t first = together(payload);
@@ -211,7 +209,7 @@ class PartingMemory : public sc_core::sc_module {
     const std::uint32_t first = together(payload);
     const std::uint32_t cells = sim::train_of(payload).cells();
     if (first == cells) return;  // the others were recalled
-    recall_answer(payload, cells - first);
+    sim::send_back(in, payload, sim::Answers{first});
     answer(part(payload, first), 0);
   }
   tlm::tlm_generic_payload& part(tlm::tlm_generic_payload& payload, std::uint32_t first) {
@@ -222,26 +220,21 @@ class PartingMemory : public sc_core::sc_module {
     train.times.drop_back(train.cells() - first);
     rest.set_command(payload.get_command());
     rest.set_address(payload.get_address() + train.bytes());
-    train.rest = &rest;
     requests_.push_back(&rest);
-    sim::send_back(in, payload, sim::TRAIN_PARTED);
+    known_.insert(sim::train_of(rest).number);
+    sim::send_back(in, payload, sim::Parted{rest});
     return rest;
   }
-  void recall_answer(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
-    sim::train_of(payload).recalled = cells;
-    sim::send_back(in, payload, sim::RESPONSES_RECALLED);
-  }
   void answer(tlm::tlm_generic_payload& payload, std::uint32_t first) {
-    sim::Train& train = sim::train_of(payload);
+    const sim::Train& train = sim::train_of(payload);
     const Fate& fate = fate_of(payload.get_address() + std::uint64_t{first} * train.cell_bytes);
-    train.responses = train.times.suffix(first).shifted(fate.latency);
-    payload.set_response_status(fate.status);
-    sim::send_back(in, payload, tlm::BEGIN_RESP);
+    sim::send_back(in, payload, sim::Answers{first, train.times.suffix(first).shifted(fate.latency), fate.status});
   }
 
   const sim::Context& context_;
   sim::Port port_;
   std::vector<tlm::tlm_generic_payload*> requests_;
+  std::set<std::uint64_t> known_;  // numbers of their trains
 };
 
 }  // namespace faultline::test

@@ -19,10 +19,10 @@ template <typename Job>
 class CellPump {
  public:
   // `send` gets a payload whose train, address and length are set, and the job as it stands before them; `recall` a
-  // payload some of whose cells do not come.
+  // payload whose cells from one on do not come.
   CellPump(std::uint32_t slots, const sim::Context& context,
            std::function<void(tlm::tlm_generic_payload&, const Job&)> send,
-           std::function<void(tlm::tlm_generic_payload&)> recall)
+           std::function<void(tlm::tlm_generic_payload&, std::uint32_t from)> recall)
       : context_(context),
         queue_({slots}, *this),
         wakeup_(context_.loop, *this),
@@ -38,22 +38,16 @@ class CellPump {
     }
     wakeup_.now();
   }
-  // Of the payload's next, or last, cells.
-  void slots_come_free(tlm::tlm_generic_payload& payload, const sim::TimeSequence& instants) {
+  // When slots come free.
+  void answered(tlm::tlm_generic_payload& payload, const sim::Answers& answers) {
+    void_slots(payload, answers.from);
+    wakeup_.now();
+    if (answers.instants.empty()) return;
     const auto run = std::find_if(queue_.runs().begin(), queue_.runs().end(),
                                   [&](const auto& r) { return r.details.payload == &payload; });
-    const sim::Time issued = run->issued.at(freed_[&payload].size());
-    freed_[&payload].append(instants);
-    queue_.give(instants, issued, context_.now());
-    wakeup_.now();
-    releases_.at(instants.back());
-  }
-  void slots_recalled(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
-    sim::TimeSequence& freed = freed_[&payload];
-    const sim::TimeSequence gone = freed.suffix(freed.size() - cells);
-    freed.drop_back(cells);
-    queue_.withdraw(gone);
-    wakeup_.now();
+    freed_[&payload].append(answers.instants);
+    queue_.give(answers.instants, run->issued.at(answers.from), context_.now());
+    releases_.at(answers.instants.back());
   }
   // Whether any cell has not been announced.
   bool unsent() const { return !queue_.empty(); }
@@ -99,17 +93,19 @@ class CellPump {
   }
   void taken_back(typename Queue::Run& run, const Item& rest, const sim::TimeSequence&) {
     tlm::tlm_generic_payload& payload = *run.details.payload;
-    sim::TimeSequence& freed = freed_[&payload];
     const std::uint32_t kept = run.issued.size();
-    if (freed.size() > kept) {
-      const sim::TimeSequence gone = freed.suffix(kept);
-      freed.drop_back(gone.size());
-      queue_.withdraw(gone);
-    }
+    void_slots(payload, kept);
     sim::Train& train = sim::train_of(payload);
     train.times.drop_back(rest.ready.size());
     if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
-    recall_(payload);
+    recall_(payload, kept);
+  }
+  void void_slots(tlm::tlm_generic_payload& payload, std::uint32_t from) {
+    sim::TimeSequence& freed = freed_[&payload];
+    if (freed.size() <= from) return;
+    const sim::TimeSequence gone = freed.suffix(from);
+    freed.drop_back(gone.size());
+    queue_.withdraw(gone);
   }
   void forget() {
     auto& runs = queue_.runs();
@@ -129,7 +125,7 @@ class CellPump {
   sim::Wakeup<CellPump, &CellPump::pump> wakeup_;
   sim::Wakeup<CellPump, &CellPump::forget> releases_;
   std::function<void(tlm::tlm_generic_payload&, const Job&)> send_;
-  std::function<void(tlm::tlm_generic_payload&)> recall_;
+  std::function<void(tlm::tlm_generic_payload&, std::uint32_t)> recall_;
   std::map<tlm::tlm_generic_payload*, sim::TimeSequence> freed_;
 };
 

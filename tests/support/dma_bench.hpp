@@ -4,7 +4,6 @@
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include "models/sim/train_server.hpp"
 #include "models/soc/axi.hpp"
 #include "tests/support/dma_fabric.hpp"
+#include "tests/support/repeater.hpp"
 
 namespace faultline::test {
 
@@ -36,14 +36,15 @@ class PagedMemory : public sc_core::sc_module {
     std::uint32_t master_id;
     bool write;
     bool ok;
+    sim::TimeSequence responses = {};
   };
   PagedMemory(sc_core::sc_module_name name, const sim::Context& context)
       : sc_module(name), reads("reads"), writes("writes"), context_(context) {
     reads.register_nb_transport_fw(this, &PagedMemory::on_read);
     writes.register_nb_transport_fw(this, &PagedMemory::on_write);
   }
-  tlm_utils::simple_target_socket<PagedMemory> reads;
-  tlm_utils::simple_target_socket<PagedMemory> writes;
+  sim::TargetSocket<PagedMemory> reads;
+  sim::TargetSocket<PagedMemory> writes;
   Time read_latency = 300ns;
   Time write_latency = 250ns;
   Time service{106'667};            // 16 beats at 150 MHz
@@ -95,25 +96,25 @@ class PagedMemory : public sc_core::sc_module {
     if (made) found->second = sim::Content::zeros(sim::kPageBytes);
     return found->second;
   }
-  tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    if (phase == sim::CELLS_RECALLED) return recall(payload, read_bus_);
+  tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    if (known_.contains(sim::train_of(payload).number)) return recall(payload, read_bus_);
     return take(payload, reads, read_bus_, read_latency);
   }
-  tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    if (phase == sim::CELLS_RECALLED) return recall(payload, write_bus_);
+  tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    if (known_.contains(sim::train_of(payload).number)) return recall(payload, write_bus_);
     return take(payload, writes, write_bus_, write_latency);
   }
   // The parts of a train for different pages may meet different fates.
-  tlm::tlm_sync_enum take(tlm::tlm_generic_payload& payload, tlm_utils::simple_target_socket<PagedMemory>& socket,
+  tlm::tlm_sync_enum take(tlm::tlm_generic_payload& payload, sim::TargetSocket<PagedMemory>& socket,
                           sim::TrainServer& bus, Time latency) {
     const std::uint64_t left = sim::kPageBytes - payload.get_address() % sim::kPageBytes;
     const auto in_page = static_cast<std::uint32_t>(left / sim::train_of(payload).cell_bytes);
     tlm::tlm_generic_payload* rest = nullptr;
     if (in_page < sim::train_of(payload).cells()) {
       rest = &cut_off(payload, in_page);
-      sim::send_back(socket, payload, sim::TRAIN_PARTED);
+      sim::send_back(socket, payload, sim::Parted{*rest});
     }
-    if (begin(payload, bus, latency)) move(payload);
+    begin(payload, bus, latency);
     answer(socket, payload);
     return rest == nullptr ? tlm::TLM_ACCEPTED : take(*rest, socket, bus, latency);
   }
@@ -121,6 +122,7 @@ class PagedMemory : public sc_core::sc_module {
   tlm::tlm_sync_enum recall(tlm::tlm_generic_payload& payload, sim::TrainServer& bus) {
     const sim::Train& train = sim::train_of(payload);
     Access& access = accesses[access_of_[&payload]];
+    if (access.cells == train.cells()) return tlm::TLM_ACCEPTED;
     bus.recall(context_.now(), &payload, access.cells - train.cells());
     access.times = train.times;
     access.cells = train.cells();
@@ -142,7 +144,6 @@ class PagedMemory : public sc_core::sc_module {
       train.content = train.content.slice(0, bytes);
     }
     train.times.drop_back(rest.cells());
-    train.rest = &rest_payload;
     return rest_payload;
   }
   void part(tlm::tlm_generic_payload& payload) {
@@ -151,53 +152,54 @@ class PagedMemory : public sc_core::sc_module {
     const std::uint32_t kept = access.times.count_before(context_.now());
     auto& socket = access.write ? writes : reads;
     tlm::tlm_generic_payload& rest_payload = cut_off(payload, kept);
-    sim::Train& rest = sim::train_of(rest_payload);
-    rest.responses = train.responses.slice(kept, rest.cells());
-    train.recalled = rest.cells();
+    const sim::Train& rest = sim::train_of(rest_payload);
     (access.write ? write_bus_ : read_bus_).part(context_.now(), &payload, kept, &rest_payload);
-    const Access of_rest{rest.times, rest_payload.get_address(), rest.cells(), access.master_id, access.write, true};
+    const Access of_rest{rest.times,
+                         rest_payload.get_address(),
+                         rest.cells(),
+                         access.master_id,
+                         access.write,
+                         true,
+                         access.responses.slice(kept, rest.cells())};
     access.times = train.times;
     access.cells = kept;
     access_of_[&rest_payload] = accesses.size();
+    known_.insert(rest.number);
     accesses.push_back(of_rest);
-    sim::send_back(socket, payload, sim::RESPONSES_RECALLED);
-    sim::send_back(socket, payload, sim::TRAIN_PARTED);
-    rest_payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    move(rest_payload);
+    sim::send_back(socket, payload, sim::Answers{kept});
+    sim::send_back(socket, payload, sim::Parted{rest_payload});
     answer(socket, rest_payload);
   }
-  // The data of cells that reach memory.
-  void move(tlm::tlm_generic_payload& payload) {
-    sim::Train& train = sim::train_of(payload);
-    if (payload.is_read()) {
-      train.content = read(payload.get_address(), train.bytes());
-    } else {
-      page(payload.get_address())
-          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), train.content);
-    }
+  // The data of cells that reach memory: what is read.
+  sim::Content move(tlm::tlm_generic_payload& payload) {
+    const sim::Train& train = sim::train_of(payload);
+    if (payload.is_read()) return read(payload.get_address(), train.bytes());
+    page(payload.get_address())
+        .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), train.content);
+    return {};
   }
-  bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency) {
-    sim::Train& train = sim::train_of(payload);
+  void begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency) {
+    const sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
     const auto& axi = sim::extension<soc::AxiAttributes>(payload);
     access_of_[&payload] = accesses.size();
-    accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, payload.is_write(), ok});
-    train.responses = bus.serve(context_.now(), train.times, service, 0, &payload).shifted(latency);
-    payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return ok;
+    known_.insert(train.number);
+    accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, payload.is_write(), ok,
+                        bus.serve(context_.now(), train.times, service, 0, &payload).shifted(latency)});
   }
-  static tlm::tlm_sync_enum answer(tlm_utils::simple_target_socket<PagedMemory>& socket,
-                                   tlm::tlm_generic_payload& payload) {
-    tlm::tlm_phase phase = tlm::BEGIN_RESP;
-    sc_core::sc_time delay;
-    socket->nb_transport_bw(payload, phase, delay);
-    return tlm::TLM_ACCEPTED;
+  void answer(sim::TargetSocket<PagedMemory>& socket, tlm::tlm_generic_payload& payload) {
+    const Access access = accesses[access_of_[&payload]];
+    const sim::Content data = access.ok ? move(payload) : sim::Content();
+    sim::send_back(
+        socket, payload,
+        sim::Answers{0, access.responses, access.ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE, data});
   }
 
   const sim::Context& context_;
   sim::TrainServer read_bus_;
   sim::TrainServer write_bus_;
   std::map<tlm::tlm_generic_payload*, std::size_t> access_of_;
+  std::set<std::uint64_t> known_;  // numbers of trains
   std::map<std::uint64_t, sim::Content> pages_;
 };
 
@@ -251,8 +253,8 @@ class DmaBench : public sim::StepListener {
   static constexpr std::uint32_t pdid_of(sim::NodeId node) { return 10 + node; }
 
   explicit DmaBench(const exanest::EngineConfig& with = {}, std::uint32_t cells_per_train = 16,
-                    const std::string& name = "bench")
-      : config(with), loop((name + "_loop").c_str()), driver_port_(loop.new_port()) {
+                    const std::string& name = "bench", bool repeats = false)
+      : config(with), loop((name + "_loop").c_str()), wiring(name, repeats), driver_port_(loop.new_port()) {
     trace.listen(*this);
     for (sim::NodeId n = 0; n < 2; ++n) {
       contexts[n] =
@@ -264,10 +266,10 @@ class DmaBench : public sim::StepListener {
       memory[n] = std::make_unique<PagedMemory>((node + "_memory").c_str(), *contexts[n]);
       mmio[n] = std::make_unique<MmioMaster>((node + "_mmio").c_str());
       engine[n] = std::make_unique<exanest::Engine>((node + "_engine").c_str(), config, *contexts[n]);
-      engine[n]->reads.bind(memory[n]->reads);
-      engine[n]->writes.bind(memory[n]->writes);
-      engine[n]->net_out.bind(fabric->in[n]);
-      fabric->out[n].bind(engine[n]->net_in);
+      wiring.bind(engine[n]->reads, memory[n]->reads);
+      wiring.bind(engine[n]->writes, memory[n]->writes);
+      wiring.bind(engine[n]->net_out, fabric->in[n]);
+      wiring.bind(fabric->out[n], engine[n]->net_in);
       mmio[n]->out.bind(engine[n]->registers);
     }
   }
@@ -357,6 +359,7 @@ class DmaBench : public sim::StepListener {
   sim::PayloadPool payloads;
   sim::Trace trace;
   sim::EventLoop loop;
+  Wiring wiring;
   std::array<sim::Statistics, 2> statistics;
   std::array<std::unique_ptr<sim::Context>, 2> contexts;
   std::unique_ptr<Fabric> fabric;

@@ -2,8 +2,6 @@
 // A stand-in for the network between two DMA engines: a serial line of fixed rate and latency to each.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -29,8 +27,8 @@ using namespace std::chrono_literals;
 // the others follow as a train of their own. What has not started is taken back if it turns out otherwise.
 class Fabric : public sc_core::sc_module {
  public:
-  using In = tlm_utils::simple_target_socket_tagged<Fabric>;
-  using Out = tlm_utils::simple_initiator_socket_tagged<Fabric>;
+  using In = tlm_utils::passthrough_target_socket_tagged<Fabric, sim::kBusBits, sim::DataPath>;
+  using Out = tlm_utils::simple_initiator_socket_tagged<Fabric, sim::kBusBits, sim::DataPath>;
 
   Fabric(sc_core::sc_module_name name, unsigned receive_cells, const sim::Context& context)
       : sc_module(name),
@@ -89,41 +87,41 @@ class Fabric : public sc_core::sc_module {
     return lines_[2 * header_of(payload).destination + (data ? 0 : 1)];
   }
 
-  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
     const sim::Train& train = sim::train_of(payload);
     auto& transits = line_of(payload).transits;
-    if (phase == tlm::BEGIN_REQ) {
+    const auto known = std::find_if(transits.begin(), transits.end(), [&](auto& t) { return t.payload == &payload; });
+    if (known == transits.end()) {
       const bool lost = loses(header_of(payload));
       transits.push_back({&payload, lost, lost ? Time{0} : cell_time(train.cell_bytes), train.cells()});
       payload.acquire();
     } else {
-      std::find_if(transits.begin(), transits.end(), [&](auto& t) { return t.payload == &payload; })->cells =
-          train.cells();
+      known->cells = train.cells();
     }
     wakeup_.now();
     return tlm::TLM_ACCEPTED;
   }
-  tlm::tlm_sync_enum on_slots(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const sim::Train& train = sim::train_of(payload);
+  tlm::tlm_sync_enum on_slots(int, tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
+    const auto& slots = std::get<sim::Answers>(message);
     for (Line& line : lines_) {
       for (Transit& transit : line.transits) {
         for (Piece& piece : transit.pieces) {
           if (piece.payload != &payload) continue;
-          if (phase == sim::SLOTS_FREED) {
-            piece.freed.append(train.freed);
-            line.slots.free(train.freed, context_.now());
-          } else {
-            hold(line, piece, train.recalled);
-          }
+          hold(line, piece, slots.from);
+          if (slots.instants.empty()) continue;
+          piece.freed.append(slots.instants);
+          line.slots.free(slots.instants, context_.now());
         }
       }
     }
     wakeup_.now();
     return tlm::TLM_ACCEPTED;
   }
-  static void hold(Line& line, Piece& piece, std::uint32_t slots) {
-    line.slots.hold(piece.freed.suffix(piece.freed.size() - slots));
-    piece.freed.drop_back(slots);
+  // Slots of the piece's cells from this one on do not come free as was said.
+  static void hold(Line& line, Piece& piece, std::uint32_t from) {
+    if (piece.freed.size() <= from) return;
+    line.slots.hold(piece.freed.suffix(from));
+    piece.freed.drop_back(piece.freed.size() - from);
   }
 
   void pump() {
@@ -199,17 +197,16 @@ class Fabric : public sc_core::sc_module {
     if (same == before.size()) return;
     if (!transit.lost) recall(line, transit.pieces.back(), before.size() - same);
     if (same == told) return;
-    sim::train_of(*transit.payload).recalled = told - same;
-    sim::send_back(in[header_of(*transit.payload).source], *transit.payload, sim::SLOTS_RECALLED);
+    sim::send_back(in[header_of(*transit.payload).source], *transit.payload, sim::Answers{same});
   }
   void recall(Line& line, Piece& piece, std::uint32_t cells) {
     sim::Train& train = sim::train_of(*piece.payload);
     const std::uint32_t kept = train.cells() - cells;
-    if (piece.freed.size() > kept) hold(line, piece, piece.freed.size() - kept);
+    hold(line, piece, kept);
     train.times.drop_back(cells);
     if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
     recalled_cells += cells;
-    sim::send_on(out[header_of(*piece.payload).destination], *piece.payload, sim::CELLS_RECALLED);
+    sim::send_on(out[header_of(*piece.payload).destination], *piece.payload, {kept});
   }
 
   void announce(Line& line, Transit& transit, Time free) {
@@ -220,8 +217,8 @@ class Fabric : public sc_core::sc_module {
     if (departure - transit.service > context_.now()) return wakeup_.at(departure - transit.service);
     plan(line, transit, free, transit.cells);
     if (!transit.lost) send(transit, first);
-    sim::train_of(*transit.payload).freed = transit.departures.suffix(first);
-    sim::send_back(in[header_of(*transit.payload).source], *transit.payload, sim::SLOTS_FREED);
+    sim::send_back(in[header_of(*transit.payload).source], *transit.payload,
+                   sim::Answers{first, transit.departures.suffix(first)});
   }
   void send(Transit& transit, std::uint32_t first) {
     const sim::Train& whole = sim::train_of(*transit.payload);

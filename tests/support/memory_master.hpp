@@ -2,13 +2,13 @@
 // An initiator that sends trains to a memory-mapped target and keeps the answers.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
 #include <algorithm>
 #include <deque>
 #include <systemc>
 #include <vector>
 
 #include "models/sim/context.hpp"
+#include "models/sim/transport.hpp"
 #include "models/soc/axi.hpp"
 
 namespace faultline::test {
@@ -25,7 +25,7 @@ class MemoryMaster : public sc_core::sc_module {
     const Answer* rest = nullptr;                         // of the cells that parted
   };
 
-  tlm_utils::simple_initiator_socket<MemoryMaster> socket{"socket"};
+  sim::InitiatorSocket<MemoryMaster> socket{"socket"};
 
   MemoryMaster(sc_core::sc_module_name name, const sim::Context& context) : sc_module(name), context_(context) {
     socket.register_nb_transport_bw(this, &MemoryMaster::on_response);
@@ -52,9 +52,7 @@ class MemoryMaster : public sc_core::sc_module {
     train.times.drop_back(cells - kept);
     if (payload.is_write() && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
     keep_responses(answers_[index], kept);
-    tlm::tlm_phase phase = sim::CELLS_RECALLED;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_fw(payload, phase, delay);
+    sim::send_on(socket, payload, {kept});
   }
 
   // A train of a core's bulk traffic.
@@ -66,20 +64,36 @@ class MemoryMaster : public sc_core::sc_module {
     return answer;
   }
 
-  // b_transport of up to 8 bytes.
+  // b_transport of up to 8 bytes, of any number, and transport_dbg.
   tlm::tlm_response_status word(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value,
                                 unsigned length = 8) {
-    tlm::tlm_generic_payload& payload = make(command, address, {}, 0);
-    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
-    payload.set_data_length(length);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->b_transport(payload, delay);
-    const tlm::tlm_response_status status = payload.get_response_status();
-    payload.release();
-    return status;
+    return blocking(command, address, reinterpret_cast<unsigned char*>(&value), length);
+  }
+  tlm::tlm_response_status bytes(tlm::tlm_command command, std::uint64_t address, std::vector<unsigned char>& data) {
+    return blocking(command, address, data.data(), static_cast<unsigned>(data.size()));
+  }
+  unsigned debug(tlm::tlm_command command, std::uint64_t address, std::vector<unsigned char>& data) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(data.data());
+    payload.set_data_length(static_cast<unsigned>(data.size()));
+    return socket->transport_dbg(payload);
   }
 
  private:
+  tlm::tlm_response_status blocking(tlm::tlm_command command, std::uint64_t address, unsigned char* data,
+                                    unsigned length) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(data);
+    payload.set_data_length(length);
+    payload.set_streaming_width(length);
+    sc_core::sc_time delay;
+    socket->b_transport(payload, delay);
+    return payload.get_response_status();
+  }
   tlm::tlm_generic_payload& make(tlm::tlm_command command, std::uint64_t address, const sim::TimeSequence& times,
                                  std::uint32_t cell_bytes) {
     tlm::tlm_generic_payload& payload = context_.payloads.acquire();
@@ -101,9 +115,7 @@ class MemoryMaster : public sc_core::sc_module {
     axi.bulk = bulk_;
     pending_.push_back(&payload);
     const Answer& answer = answers_.emplace_back();
-    tlm::tlm_phase phase = tlm::BEGIN_REQ;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_fw(payload, phase, delay);
+    sim::send_on(socket, payload);
     return answer;
   }
 
@@ -120,27 +132,24 @@ class MemoryMaster : public sc_core::sc_module {
     answer.statuses.resize(kept);
   }
 
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
     Answer& answer = answers_[index_of([&](std::size_t i) { return pending_[i] == &payload; })];
-    const sim::Train& train = sim::train_of(payload);
-    if (phase == sim::TRAIN_PARTED) {
-      sc_assert(answer.responses.size() <= train.cells() && answer.rest == nullptr);
-      pending_.push_back(train.rest);
+    if (const auto* parted = std::get_if<sim::Parted>(&message)) {
+      sc_assert(answer.responses.size() <= sim::train_of(payload).cells() && answer.rest == nullptr);
+      pending_.push_back(&parted->rest);
       answer.rest = &answers_.emplace_back();
       return tlm::TLM_ACCEPTED;
     }
-    if (phase == sim::RESPONSES_RECALLED) {
-      keep_responses(answer, answer.responses.size() - train.recalled);
-      return tlm::TLM_ACCEPTED;
-    }
+    const auto& answers = std::get<sim::Answers>(message);
+    keep_responses(answer, answers.from);
     if (!answer.arrived) {
       answer.announced = context_.now();
-      answer.content = train.content;
-      answer.status = payload.get_response_status();
+      answer.content = answers.data;
+      answer.status = answers.status;
       answer.arrived = true;
     }
-    answer.responses.append(train.responses);
-    answer.statuses.resize(answer.responses.size(), payload.get_response_status());
+    answer.responses.append(answers.instants);
+    answer.statuses.resize(answer.responses.size(), answers.status);
     return tlm::TLM_ACCEPTED;  // what has been said may change until it happens: the payload stays ours
   }
 

@@ -2,8 +2,6 @@
 // Stand-ins for the network interfaces at port 0 of the routers, and a whole network of them.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <deque>
 #include <map>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "models/sim/context.hpp"
 #include "models/sim/random.hpp"
 #include "tests/support/cell_pump.hpp"
+#include "tests/support/repeater.hpp"
 
 namespace faultline::test {
 
@@ -59,10 +58,10 @@ class NetworkSource : public sc_core::sc_module {
         context_(context),
         pump_(
             slots, context, [this](auto& payload, const Shipment& s) { send(payload, s); },
-            [this](auto& payload) { call(payload, sim::CELLS_RECALLED); }) {
+            [this](auto& payload, std::uint32_t from) { sim::send_on(out, payload, {from}); }) {
     out.register_nb_transport_bw(this, &NetworkSource::on_slots_freed);
   }
-  tlm_utils::simple_initiator_socket<NetworkSource> out;
+  sim::InitiatorSocket<NetworkSource> out;
 
   // Shipments must be posted in the order of their first instants.
   void post(const Shipment& shipment) { pump_.post(shipment); }
@@ -80,19 +79,10 @@ class NetworkSource : public sc_core::sc_module {
     header.key = {context_.node, shipment.block, 0};
     header.address = shipment.address;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
-    call(payload, tlm::BEGIN_REQ);
+    sim::send_on(out, payload);
   }
-  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-    sc_core::sc_time delay;
-    out->nb_transport_fw(payload, phase, delay);
-  }
-  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const sim::Train& train = sim::train_of(payload);
-    if (phase == sim::SLOTS_FREED) {
-      pump_.slots_come_free(payload, train.freed);
-    } else {
-      pump_.slots_recalled(payload, train.recalled);
-    }
+  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
+    pump_.answered(payload, std::get<sim::Answers>(message));
     return tlm::TLM_ACCEPTED;
   }
 
@@ -115,7 +105,7 @@ class NetworkSink : public sc_core::sc_module {
         port_(context.loop.new_port()) {
     in.register_nb_transport_fw(this, &NetworkSink::on_arrival);
   }
-  tlm_utils::simple_target_socket<NetworkSink> in;
+  sim::TargetSocket<NetworkSink> in;
 
   std::vector<Delivery> deliveries;
   bool overfilled = false;  // a cell came without a slot
@@ -130,18 +120,18 @@ class NetworkSink : public sc_core::sc_module {
   }
 
  private:
-  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    sim::Train& train = sim::train_of(payload);
-    if (phase == sim::CELLS_RECALLED) {
+  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    const auto [known, is_new] = cells_.try_emplace(train.number, train.cells());
+    if (!is_new) {
       // They were the last to come.
-      for (; cells_[&payload] > train.cells(); --cells_[&payload]) {
+      for (; known->second > train.cells(); --known->second) {
         deliveries.pop_back();
         freed_.pop_back();
         if (announce_late_) held_.pop_back();
       }
       return tlm::TLM_ACCEPTED;
     }
-    cells_[&payload] = train.cells();
     const auto& header = sim::extension<network::PacketHeader>(payload);
     sim::TimeSequence freed;
     for (std::uint32_t i = 0; i < train.cells(); ++i) {
@@ -157,9 +147,10 @@ class NetworkSink : public sc_core::sc_module {
       freed.append(freed_.back());
     }
     if (!announce_late_) {
-      announce(payload, freed);
+      sim::send_back(in, payload, sim::Answers{0, freed});
       return tlm::TLM_ACCEPTED;
     }
+    told_[&payload] = 0;
     for (std::uint32_t i = 0; i < freed.size(); ++i) {
       held_.emplace_back(&payload, freed.at(i));
       context_.loop.at<&NetworkSink::free_oldest>(freed.at(i), port_, *this);
@@ -170,13 +161,7 @@ class NetworkSink : public sc_core::sc_module {
     if (held_.empty() || held_.front().second != context_.now()) return;  // it was recalled
     tlm::tlm_generic_payload& payload = *held_.front().first;
     held_.pop_front();
-    announce(payload, sim::TimeSequence::single(context_.now()));
-  }
-  void announce(tlm::tlm_generic_payload& payload, const sim::TimeSequence& freed) {
-    sim::train_of(payload).freed = freed;
-    tlm::tlm_phase phase = sim::SLOTS_FREED;
-    sc_core::sc_time delay;
-    in->nb_transport_bw(payload, phase, delay);
+    sim::send_back(in, payload, sim::Answers{told_[&payload]++, sim::TimeSequence::single(context_.now())});
   }
 
   sim::Context context_;
@@ -186,7 +171,8 @@ class NetworkSink : public sc_core::sc_module {
   sim::Port port_;
   std::vector<sim::Time> freed_;
   std::deque<std::pair<tlm::tlm_generic_payload*, sim::Time>> held_;
-  std::map<tlm::tlm_generic_payload*, std::uint32_t> cells_;
+  std::map<std::uint64_t, std::uint32_t> cells_;             // by the train's number
+  std::map<tlm::tlm_generic_payload*, std::uint32_t> told_;  // of cells whose slots have come free
 };
 
 // A router without a node.
@@ -217,16 +203,19 @@ struct NetworkRig {
           router(network::make_router(name + "_router", config, context, *rig.topology)),
           source((name + "_source").c_str(), config.injection_cells + excess, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
-      source.out.bind(router->in[network::kLocalPort]);
-      router->out[network::kLocalPort].bind(sink.in);
+      rig.wiring.bind(source.out, router->in[network::kLocalPort]);
+      rig.wiring.bind(router->out[network::kLocalPort], sink.in);
     }
   };
 
   // `excess`: slots that sources use and routers do not have.
   NetworkRig(const std::string& name, const network::ClusterShape& shape, const network::RouterConfig& described,
              std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
-             const network::FailureConfig& failing = {}, std::uint32_t excess = 0)
-      : loop((name + "_loop").c_str()), topology(network::make_topology(shape)), failures(failing, *topology) {
+             const network::FailureConfig& failing = {}, std::uint32_t excess = 0, bool repeats = false)
+      : loop((name + "_loop").c_str()),
+        wiring(name, repeats),
+        topology(network::make_topology(shape)),
+        failures(failing, *topology) {
     network::RouterConfig config = described;
     config.failures = &failures;
     for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
@@ -238,7 +227,8 @@ struct NetworkRig {
                                                   cells_per_train));
     }
     for (const network::Link& link : topology->links()) {
-      connect(router(link.a), link.a_port, router(link.b), link.b_port);
+      wiring.bind(router(link.a).out[link.a_port], router(link.b).in[link.b_port]);
+      wiring.bind(router(link.b).out[link.b_port], router(link.a).in[link.a_port]);
     }
   }
 
@@ -265,6 +255,7 @@ struct NetworkRig {
   }
 
   sim::EventLoop loop;
+  Wiring wiring;
   std::unique_ptr<const network::Topology> topology;
   network::FailureSchedule failures;
   sim::PayloadPool pool;

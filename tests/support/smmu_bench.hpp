@@ -4,7 +4,6 @@
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -37,6 +36,7 @@ class SmmuMemory : public sc_core::sc_module {
     TimeSequence times;
     std::uint64_t epoch;
     tlm::tlm_generic_payload* payload;
+    std::uint64_t train;  // its number
   };
   SmmuMemory(sc_core::sc_module_name name, const sim::Context& context, memory::FrameStore& store, Time response_time)
       : sc_module(name),
@@ -47,49 +47,42 @@ class SmmuMemory : public sc_core::sc_module {
         port_(context.loop.new_port()) {
     in.register_nb_transport_fw(this, &SmmuMemory::on_request);
   }
-  tlm_utils::simple_target_socket<SmmuMemory> in;
+  sim::TargetSocket<SmmuMemory> in;
   Time latency;
   std::vector<Seen> seen;
 
   // As a memory whose server somebody else takes: the answer to the last request, of one cell, is not what was told.
-  void withdraw_answer() {
-    sim::train_of(*seen.back().payload).recalled = 1;
-    send_back(*seen.back().payload, sim::RESPONSES_RECALLED);
-  }
+  void withdraw_answer() { sim::send_back(in, *seen.back().payload, sim::Answers{0}); }
   void answer_again(Time when) {
-    sim::train_of(*seen.back().payload).responses = TimeSequence::single(when);
-    send_back(*seen.back().payload, tlm::BEGIN_RESP);
+    sim::send_back(in, *seen.back().payload, sim::Answers{0, TimeSequence::single(when)});
   }
 
  private:
-  void send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-    sc_core::sc_time delay;
-    in->nb_transport_bw(payload, phase, delay);
-  }
-  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    sim::Train& train = sim::train_of(payload);
-    if (phase == sim::CELLS_RECALLED) {
-      std::find_if(seen.rbegin(), seen.rend(), [&](const Seen& s) { return s.payload == &payload; })->times =
-          train.times;
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    const auto known = std::find_if(seen.rbegin(), seen.rend(), [&](const Seen& s) { return s.train == train.number; });
+    if (known != seen.rend()) {
+      known->times = train.times;
       return tlm::TLM_ACCEPTED;
     }
     seen.push_back({payload.get_address(), payload.is_write(), train.times,
-                    payload.get_extension<soc::AxiAttributes>()->translation_epoch, &payload});
+                    payload.get_extension<soc::AxiAttributes>()->translation_epoch, &payload, train.number});
     context_.loop.at<&SmmuMemory::serve>(train.times.front(), port_, *this, reinterpret_cast<std::uint64_t>(&payload));
     return tlm::TLM_ACCEPTED;
   }
   void serve(std::uint64_t argument) {
     auto& payload = *reinterpret_cast<tlm::tlm_generic_payload*>(argument);
-    sim::Train& train = sim::train_of(payload);
-    train.responses = train.times.shifted(latency);
+    const sim::Train& train = sim::train_of(payload);
     const bool there = store_.contains(payload.get_address(), train.bytes());
+    sim::Content data;
     if (there && payload.is_read() && train.cell_bytes == 8) {
-      train.content = sim::Content::literal(store_.read_word(payload.get_address()), 8);
+      data = sim::Content::literal(store_.read_word(payload.get_address()), 8);
     } else if (there && payload.is_read()) {
-      train.content = store_.read(payload.get_address(), train.bytes());
+      data = store_.read(payload.get_address(), train.bytes());
     }
-    payload.set_response_status(there ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    send_back(payload, tlm::BEGIN_RESP);
+    sim::send_back(in, payload,
+                   sim::Answers{0, train.times.shifted(latency),
+                                there ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE, data});
   }
 
   const sim::Context& context_;
@@ -110,7 +103,7 @@ class SmmuMaster : public sc_core::sc_module {
       : sc_module(name), out("out"), context_(context) {
     out.register_nb_transport_bw(this, &SmmuMaster::on_response);
   }
-  tlm_utils::simple_initiator_socket<SmmuMaster> out;
+  sim::InitiatorSocket<SmmuMaster> out;
 
   // The answer is filled in when it comes; the reference stays valid.
   Answer& send(bool write, std::uint64_t va, const TimeSequence& times, std::uint32_t cell_bytes,
@@ -127,10 +120,8 @@ class SmmuMaster : public sc_core::sc_module {
       payload.set_address(va + std::uint64_t{begin} * cell_bytes);
       payload.set_data_length(train.bytes());
       sim::extension<soc::AxiAttributes>(payload).master_id = master_id;
-      open_[&payload] = {&answer, begin, 0};
-      tlm::tlm_phase phase = tlm::BEGIN_REQ;
-      sc_core::sc_time delay;
-      out->nb_transport_fw(payload, phase, delay);
+      open_[&payload] = {&answer, begin};
+      sim::send_on(out, payload);
     }
     return answer;
   }
@@ -139,23 +130,19 @@ class SmmuMaster : public sc_core::sc_module {
   struct Open {
     Answer* answer;
     std::uint32_t first_cell;
-    std::uint32_t answered;
   };
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    Open& open = open_.at(&payload);
-    const sim::Train& train = sim::train_of(payload);
-    if (phase == sim::RESPONSES_RECALLED) {
-      open.answered -= train.recalled;
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
+    const Open open = open_.at(&payload);
+    if (const auto* parted = std::get_if<sim::Parted>(&message)) {
+      open_[&parted->rest] = {open.answer, open.first_cell + sim::train_of(payload).cells()};
       return tlm::TLM_ACCEPTED;
     }
-    if (phase == sim::TRAIN_PARTED) {
-      open_[train.rest] = {open.answer, open.first_cell + train.cells(), 0};
-      return tlm::TLM_ACCEPTED;
-    }
-    for (std::uint32_t i = 0; i < train.responses.size(); ++i)
-      open.answer->at[open.first_cell + open.answered++] = train.responses.at(i);
-    open.answer->status = payload.get_response_status();
-    open.answer->content = train.content;
+    const auto& answers = std::get<sim::Answers>(message);
+    if (answers.instants.empty()) return tlm::TLM_ACCEPTED;
+    for (std::uint32_t i = 0; i < answers.instants.size(); ++i)
+      open.answer->at[open.first_cell + answers.from + i] = answers.instants.at(i);
+    open.answer->status = answers.status;
+    if (!answers.data.empty()) open.answer->content = answers.data;
     return tlm::TLM_ACCEPTED;  // what has been said may change until it happens: the payload stays ours
   }
 

@@ -21,10 +21,6 @@ WriteRequest WriteRequest::split(std::uint32_t first) {
   return rest;
 }
 
-std::uint32_t AxiWriter::Fate::answered() const {
-  return replies.empty() ? 0 : replies.back().first + replies.back().responses.size();
-}
-
 AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& context)
     : port_(port),
       context_(context),
@@ -81,7 +77,7 @@ void AxiWriter::send() {
   tlm::tlm_generic_payload& payload =
       make_access(run, tlm::TLM_WRITE_COMMAND, item.address, item.cell_bytes, item.master_id, context_);
   sim::train_of(payload).content = item.content;
-  port_.begin_request(payload);
+  port_.tell(payload, {});
 }
 
 void AxiWriter::recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells) {
@@ -102,50 +98,35 @@ void AxiWriter::taken_back(Queue::Run& run, const WriteRequest& rest, const sim:
     settle_at(run.issued.back(), fate.id);
     return;
   }
-  while (fate.answered() > kept) {
-    Reply& reply = fate.replies.back();
-    const std::uint32_t standing = kept > reply.first ? kept - reply.first : 0;
-    queue_.withdraw(reply.responses.suffix(standing));
-    reply.responses.drop_back(reply.responses.size() - standing);
-    if (standing == 0) fate.replies.pop_back();
-  }
-  if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
+  void_replies(fate, kept);
   sim::Train& train = sim::train_of(*fate.payload);
   train.times.drop_back(rest.ready.size());
   train.content = run.item.content;
-  port_.recall(*fate.payload);
+  port_.tell(*fate.payload, {kept});
   if (kept == 0) fate.payload->release();
 }
 
-void AxiWriter::response(tlm::tlm_generic_payload& payload) {
-  const sim::TimeSequence& responses = sim::train_of(payload).responses;
+void AxiWriter::answered(tlm::tlm_generic_payload& payload, const sim::Answers& answers) {
   Queue::Run& run = run_of(queue_, payload);
   Fate& fate = run.details;
-  const bool ok = payload.is_response_ok();
-  const std::uint32_t first = fate.answered();
-  fate.replies.push_back({first, ok, responses});
-  if (!ok) settle_at(responses.front(), fate.id);
-  settle_at(responses.back(), fate.id);
-  queue_.give(responses, run.issued.at(first), context_.now());
+  if (void_replies(fate, answers.from)) wakeup_.now();
+  if (answers.instants.empty()) return;
+  if (!fate.replies.add(answers).ok()) settle_at(answers.instants.front(), fate.id);
+  settle_at(answers.instants.back(), fate.id);
+  queue_.give(answers.instants, run.issued.at(answers.from), context_.now());
   wake();
 }
 
-void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
-  Fate& fate = run_of(queue_, payload).details;
-  for (std::uint32_t left = sim::train_of(payload).recalled; left > 0;) {
-    Reply& reply = fate.replies.back();
-    const std::uint32_t gone = std::min(left, reply.responses.size());
-    left -= gone;
-    const sim::TimeSequence recalled = reply.responses.suffix(reply.responses.size() - gone);
-    reply.responses.drop_back(gone);
-    if (reply.responses.empty()) fate.replies.pop_back();
-    queue_.withdraw(recalled);
-  }
-  if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
-  wakeup_.now();
+bool AxiWriter::void_replies(Fate& fate, std::uint32_t from) {
+  if (fate.replies.cells() <= from) return false;
+  while (const auto gone = fate.replies.drop_last(from)) queue_.withdraw(gone->instants);
+  if (!fate.replies.empty()) settle_at(fate.replies.last().instants.back(), fate.id);
+  return true;
 }
 
-void AxiWriter::train_parted(tlm::tlm_generic_payload& payload) { part_run(queue_, payload); }
+void AxiWriter::parted(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest) {
+  part_run(queue_, payload, rest);
+}
 
 void AxiWriter::settle_at(Time when, std::uint64_t id) {
   context_.loop.at<&AxiWriter::settle>(std::max(when, context_.now()), settle_port_, *this, id);
@@ -159,14 +140,14 @@ void AxiWriter::settle(std::uint64_t id) {
   Fate& fate = run->details;
   if (fate.payload == nullptr && run->issued.back() <= now) tell_dropped(*run);
   // The client may take back cells of this run's end, and their replies with them.
-  for (std::size_t i = 0; i < fate.replies.size(); ++i) {
-    Reply& reply = fate.replies[i];
-    if (!reply.ok && !reply.error_told && reply.responses.front() <= now) {
-      reply.error_told = true;
+  for (std::size_t i = 0; i < fate.replies.parts(); ++i) {
+    Replies::Part& reply = fate.replies.part(i);
+    if (!reply.ok() && !reply.details.error && reply.instants.front() <= now) {
+      reply.details.error = true;
       run->item.client->write_error(run->item.tag,
                                     run->item.address + std::uint64_t{reply.first} * run->item.cell_bytes);
     }
-    if (reply.responses.back() <= now) tell_answered(*run, reply);
+    if (reply.instants.back() <= now) tell_answered(*run, reply);
   }
   forget();
 }
@@ -174,8 +155,8 @@ void AxiWriter::settle(std::uint64_t id) {
 void AxiWriter::settle_losses() {
   for (Queue::Run& run : queue_.runs()) {
     if (run.details.payload == nullptr) tell_dropped(run);
-    for (Reply& reply : run.details.replies) {
-      if (!reply.ok) tell_answered(run, reply);
+    for (Replies::Part& reply : run.details.replies) {
+      if (!reply.ok()) tell_answered(run, reply);
     }
   }
 }
@@ -186,20 +167,20 @@ void AxiWriter::tell_dropped(Queue::Run& run) {
   if (dropped > told) run.item.client->dropped(run.item.tag, dropped - told);
 }
 
-void AxiWriter::tell_answered(Queue::Run& run, Reply& reply) {
-  const std::uint32_t answered = reply.responses.count_by(context_.now());
-  const std::uint32_t told = std::exchange(reply.told, answered);
+void AxiWriter::tell_answered(Queue::Run& run, Replies::Part& reply) {
+  const std::uint32_t answered = reply.instants.count_by(context_.now());
+  const std::uint32_t told = std::exchange(reply.details.cells, answered);
   if (answered == told) return;
   WriteClient& client = *run.item.client;
-  reply.ok ? client.written(run.item.tag, answered - told) : client.refused(run.item.tag, answered - told);
+  reply.ok() ? client.written(run.item.tag, answered - told) : client.refused(run.item.tag, answered - told);
 }
 
 bool AxiWriter::is_over(const Queue::Run& run) {
   const Fate& fate = run.details;
   if (fate.payload == nullptr) return fate.drops_told == run.issued.size();
-  return fate.answered() == run.issued.size() &&
+  return fate.replies.cells() == run.issued.size() &&
          std::all_of(fate.replies.begin(), fate.replies.end(),
-                     [](const Reply& r) { return r.told == r.responses.size(); });
+                     [](const Replies::Part& r) { return r.details.cells == r.instants.size(); });
 }
 
 void AxiWriter::forget() {

@@ -9,24 +9,22 @@
 #include <cstdint>
 #include <tlm>
 
+#include "models/sim/answers.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/issue_queue.hpp"
 #include "models/sim/payload.hpp"
-#include "models/sim/recycling.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::exanest {
 
 using sim::Time;
 
-// Sends a payload forward on an AXI or network socket; how the parts reach the engine's sockets.
+// Tells of a payload's cells forward on an AXI or network socket; how the parts reach the engine's sockets.
 class Forward {
  public:
   virtual ~Forward() = default;
-  virtual void begin_request(tlm::tlm_generic_payload& payload) = 0;
-  // CELLS_RECALLED. The payload's train holds what still comes.
-  virtual void recall(tlm::tlm_generic_payload& payload) = 0;
+  virtual void tell(tlm::tlm_generic_payload& payload, const sim::Cells& cells) = 0;
 };
 
 class WriteClient {
@@ -70,30 +68,25 @@ class AxiWriter {
   void recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells);
   // Clients may want less of what has not gone out by now.
   void verdicts_changed();
-  // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
-  void response(tlm::tlm_generic_payload& payload);
-  void responses_recalled(tlm::tlm_generic_payload& payload);
-  void train_parted(tlm::tlm_generic_payload& payload);
+  // Of one of our payloads.
+  void answered(tlm::tlm_generic_payload& payload, const sim::Answers& answers);
+  void parted(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest);
   // Tells the clients of the cells that are dropped or refused by now; without it of those of a train with the last.
   void settle_losses();
 
  private:
-  // Responses that were announced together.
-  struct Reply {
-    std::uint32_t first;  // cell
-    bool ok;
-    sim::TimeSequence responses;
-    bool error_told = false;
-    std::uint32_t told = 0;  // cells
+  // What the client has been told of responses that were announced together.
+  struct Told {
+    bool error = false;
+    std::uint32_t cells = 0;
   };
+  using Replies = sim::AnswerList<Told>;
   // Of a run of cells: what became of them.
   struct Fate {
     std::uint64_t id = 0;                         // number of the first of all cells that went or were dropped
     tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
-    sim::SmallVector<Reply, 1> replies;
+    Replies replies;
     std::uint32_t drops_told = 0;  // cells
-
-    std::uint32_t answered() const;
   };
   using Queue = sim::IssueQueue<WriteRequest, Fate, AxiWriter>;
   friend Queue;
@@ -104,11 +97,13 @@ class AxiWriter {
   void drop();
   void remember(Queue::Run& run);
   void taken_back(Queue::Run& run, const WriteRequest& rest, const sim::TimeSequence& instants);
+  // Cells from this one on are not answered as was said. Whether any were.
+  bool void_replies(Fate& fate, std::uint32_t from);
   void settle(std::uint64_t id);
   void settle_at(Time when, std::uint64_t id);
   // Tells the client of the cells whose instants have come since it was told last.
   void tell_dropped(Queue::Run& run);
-  void tell_answered(Queue::Run& run, Reply& reply);
+  void tell_answered(Queue::Run& run, Replies::Part& reply);
   static bool is_over(const Queue::Run& run);
   void forget();
 

@@ -13,7 +13,6 @@
 #include "models/nic/exanest/register_file.hpp"
 #include "models/nic/exanest/send_unit.hpp"
 #include "models/nic/exanest/timer.hpp"
-#include "models/sim/transport.hpp"
 
 namespace faultline::exanest {
 
@@ -25,35 +24,42 @@ const sim::ProfiledPart kInjector{"exanest::Injector"};
 const sim::ProfiledPart kReceiveUnit{"exanest::ReceiveUnit"};
 const sim::ProfiledPart kRegisters{"exanest::RegisterFile"};
 
+// That a train has come out of the router.
+struct Seen : tlm::tlm_extension<Seen> {
+  std::uint64_t train = 0;
+  tlm::tlm_extension_base* clone() const override { return new Seen(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Seen&>(other); }
+};
+
 class InitiatorPort : public Forward {
  public:
-  explicit InitiatorPort(tlm_utils::simple_initiator_socket<Engine>& socket) : socket_(socket) {}
-  void begin_request(tlm::tlm_generic_payload& payload) override { sim::send_on(socket_, payload); }
-  void recall(tlm::tlm_generic_payload& payload) override { sim::send_on(socket_, payload, sim::CELLS_RECALLED); }
+  explicit InitiatorPort(sim::InitiatorSocket<Engine>& socket) : socket_(socket) {}
+  void tell(tlm::tlm_generic_payload& payload, const sim::Cells& cells) override {
+    sim::send_on(socket_, payload, cells);
+  }
 
  private:
-  tlm_utils::simple_initiator_socket<Engine>& socket_;
+  sim::InitiatorSocket<Engine>& socket_;
 };
 
 // What comes back for an initiator of memory accesses.
-void deliver(auto& initiator, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
-  if (phase == tlm::BEGIN_RESP) {
-    initiator.response(payload);
-  } else if (phase == sim::RESPONSES_RECALLED) {
-    initiator.responses_recalled(payload);
+void deliver(auto& initiator, tlm::tlm_generic_payload& payload, const sim::Message& message) {
+  if (const auto* answers = std::get_if<sim::Answers>(&message)) {
+    initiator.answered(payload, *answers);
   } else {
-    initiator.train_parted(payload);
+    initiator.parted(payload, std::get<sim::Parted>(message).rest);
   }
 }
 
 class TargetPort : public SlotReturn {
  public:
-  explicit TargetPort(tlm_utils::passthrough_target_socket<Engine>& socket) : socket_(socket) {}
-  void freed(tlm::tlm_generic_payload& payload) override { sim::send_back(socket_, payload, sim::SLOTS_FREED); }
-  void recalled(tlm::tlm_generic_payload& payload) override { sim::send_back(socket_, payload, sim::SLOTS_RECALLED); }
+  explicit TargetPort(sim::TargetSocket<Engine>& socket) : socket_(socket) {}
+  void tell(tlm::tlm_generic_payload& payload, const sim::Answers& slots) override {
+    sim::send_back(socket_, payload, slots);
+  }
 
  private:
-  tlm_utils::passthrough_target_socket<Engine>& socket_;
+  sim::TargetSocket<Engine>& socket_;
 };
 
 }  // namespace
@@ -151,33 +157,35 @@ void Engine::settle() {
 
 Engine::~Engine() = default;
 
-tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kSendUnit);
-  deliver(parts_->send, payload, phase);
+  deliver(parts_->send, payload, message);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kAxiWriter);
-  deliver(parts_->writer, payload, phase);
+  deliver(parts_->writer, payload, message);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, sim::Message& message, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kInjector);
-  phase == sim::SLOTS_FREED ? parts_->injector.slots_freed(payload) : parts_->injector.slots_recalled(payload);
+  parts_->injector.answered(payload, std::get<sim::Answers>(message));
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, sim::Message&, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kReceiveUnit);
   const auto& header = sim::extension<network::PacketHeader>(payload);
+  const sim::Train& train = sim::train_of(payload);
+  const bool is_new = sim::is_new(sim::extension<Seen>(payload), train);
   if (header.kind == network::PacketKind::data) {
-    phase == tlm::BEGIN_REQ ? parts_->receive.receive(payload) : parts_->receive.recall(payload);
+    is_new ? parts_->receive.receive(payload) : parts_->receive.recall(payload);
     return tlm::TLM_ACCEPTED;
   }
+  if (!is_new) return tlm::TLM_ACCEPTED;
   // Control cells leave the receive buffer at once, for the scoreboard, the send unit or the mailbox.
-  sim::Train& train = sim::train_of(payload);
   const Time arrival = train.times.front();
   if (header.kind == network::PacketKind::acknowledge) {
     parts_->acknowledgements.at(arrival + config_.clock.cycles(config_.receive_pipeline), header.key);
@@ -186,8 +194,7 @@ tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm:
   } else {
     parts_->mailbox.receive(header, train.cell_bytes, arrival);
   }
-  train.freed = train.times;
-  parts_->slot_return.freed(payload);
+  parts_->slot_return.tell(payload, {0, train.times});
   return tlm::TLM_ACCEPTED;
 }
 

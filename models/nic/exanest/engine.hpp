@@ -4,8 +4,6 @@
 // through the two network sockets.
 #pragma once
 
-#include <tlm_utils/passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <functional>
@@ -16,6 +14,7 @@
 #include "models/nic/exanest/config.hpp"
 #include "models/nic/exanest/registers.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::exanest {
 
@@ -23,11 +22,11 @@ struct FaultRecord;
 
 class Engine : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Engine> reads;     // AXI reads, to AxiPort.reads
-  tlm_utils::simple_initiator_socket<Engine> writes;    // AXI writes, to AxiPort.writes
-  tlm_utils::simple_initiator_socket<Engine> net_out;   // cells into the router's port 0
-  tlm_utils::passthrough_target_socket<Engine> net_in;  // cells out of the router's port 0
-  tlm_utils::simple_target_socket<Engine> registers;    // MMIO: b_transport of aligned 8-byte words
+  sim::InitiatorSocket<Engine> reads;                 // AXI reads, to AxiPort.reads
+  sim::InitiatorSocket<Engine> writes;                // AXI writes, to AxiPort.writes
+  sim::InitiatorSocket<Engine> net_out;               // cells into the router's port 0
+  sim::TargetSocket<Engine> net_in;                   // cells out of the router's port 0
+  tlm_utils::simple_target_socket<Engine> registers;  // MMIO: b_transport of aligned 8-byte words
 
   Engine(sc_core::sc_module_name name, const EngineConfig& config, const sim::Context& context);
   ~Engine() override;
@@ -51,10 +50,10 @@ class Engine : public sc_core::sc_module {
  private:
   struct Parts;
 
-  tlm::tlm_sync_enum read_response(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
-  tlm::tlm_sync_enum write_response(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
-  tlm::tlm_sync_enum slots_freed(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
-  tlm::tlm_sync_enum cells_arrived(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
+  tlm::tlm_sync_enum read_response(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
+  tlm::tlm_sync_enum write_response(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
+  tlm::tlm_sync_enum slots_freed(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
+  tlm::tlm_sync_enum cells_arrived(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
   void access_register(tlm::tlm_generic_payload&, sc_core::sc_time&);
 
   EngineConfig config_;

@@ -67,7 +67,7 @@ void Injector::send(Queue& lane) {
   sim::extension<PacketHeader>(payload) = header;
   if (header.kind == PacketKind::data) listener_->cells_leave(run.item.tag, run.issued);
   if (header.kind == PacketKind::message) context_.report(step::kMessageInjected, {});
-  port_.begin_request(payload);
+  port_.tell(payload, {});
 }
 
 void Injector::taken_back(Queue::Run& run, const Outgoing& rest, const sim::TimeSequence& instants) {
@@ -76,12 +76,8 @@ void Injector::taken_back(Queue::Run& run, const Outgoing& rest, const sim::Time
   sim::Train& train = sim::train_of(*injected.payload);
   train.times.drop_back(rest.ready.size());
   train.content = run.item.content;
-  if (injected.freed.size() > kept) {
-    const sim::TimeSequence gone = injected.freed.suffix(kept);
-    injected.freed.drop_back(gone.size());
-    (rest.header.kind == PacketKind::data ? data_ : control_).withdraw(gone);
-  }
-  port_.recall(*injected.payload);
+  void_slots(lane_of(*injected.payload), injected, kept);
+  port_.tell(*injected.payload, {kept});
   if (rest.header.kind == PacketKind::data) listener_->cells_stay(rest.tag, instants);
 }
 
@@ -94,23 +90,25 @@ Injector::Queue::Run& Injector::run_of(Queue& lane, const tlm::tlm_generic_paylo
   return *std::find_if(runs.begin(), runs.end(), [&](const Queue::Run& r) { return r.details.payload == &payload; });
 }
 
-void Injector::slots_freed(tlm::tlm_generic_payload& payload) {
+void Injector::answered(tlm::tlm_generic_payload& payload, const sim::Answers& slots) {
   Queue& lane = lane_of(payload);
-  const sim::TimeSequence& freed = sim::train_of(payload).freed;
   Queue::Run& run = run_of(lane, payload);
-  const Time issued = run.issued.at(run.details.freed.size());
-  run.details.freed.append(freed);
-  lane.give(freed, issued, context_.now());
+  sim::TimeSequence& freed = run.details.freed;
+  if (freed.size() > slots.from) {
+    void_slots(lane, run.details, slots.from);
+    wakeup_.now();
+  }
+  if (slots.instants.empty()) return;
+  freed.append(slots.instants);
+  lane.give(slots.instants, run.issued.at(slots.from), context_.now());
   wake(lane);
 }
 
-void Injector::slots_recalled(tlm::tlm_generic_payload& payload) {
-  Queue& lane = lane_of(payload);
-  sim::TimeSequence& freed = run_of(lane, payload).details.freed;
-  const sim::TimeSequence gone = freed.suffix(freed.size() - sim::train_of(payload).recalled);
-  freed.drop_back(gone.size());
+void Injector::void_slots(Queue& lane, Injected& injected, std::uint32_t from) {
+  if (injected.freed.size() <= from) return;
+  const sim::TimeSequence gone = injected.freed.suffix(from);
+  injected.freed.drop_back(gone.size());
   lane.withdraw(gone);
-  wakeup_.now();
 }
 
 void Injector::forget(Queue& lane) {

@@ -46,9 +46,8 @@ class Injector {
   void send_control(Outgoing cell) { submit(control_, std::move(cell)); }
   // The last data cells of this tag are not to be sent. Requires that they have not left.
   void recall_data(std::uint64_t tag, std::uint32_t cells);
-  // SLOTS_FREED and SLOTS_RECALLED of one of our payloads.
-  void slots_freed(tlm::tlm_generic_payload& payload);
-  void slots_recalled(tlm::tlm_generic_payload& payload);
+  // When the router's slots of one of our payloads are free again.
+  void answered(tlm::tlm_generic_payload& payload, const sim::Answers& slots);
 
  private:
   struct Injected {
@@ -66,6 +65,8 @@ class Injector {
   void taken_back(Queue::Run& run, const Outgoing& rest, const sim::TimeSequence& instants);
   Queue& lane_of(const tlm::tlm_generic_payload& payload);
   Queue::Run& run_of(Queue& lane, const tlm::tlm_generic_payload& payload);
+  // Slots of the run's cells from this one on do not come free as was said.
+  static void void_slots(Queue& lane, Injected& injected, std::uint32_t from);
   void forget(Queue& lane);
 
   Forward& port_;

@@ -63,8 +63,10 @@ void ReceiveUnit::recall(tlm::tlm_generic_payload& payload) {
     return;  // drop_foreign() has kept nothing of it
   }
   const std::uint64_t tag = sim::extension<ArrivalTag>(payload).tag;
+  if (tag < first_tag_) return;  // all of them are written
   Arrived& a = arrived(tag);
   const std::uint32_t gone = a.cells - train.cells();
+  if (gone == 0) return;
   a.cells -= gone;
   writer_.recall(*this, tag, gone);
   finish_cells(tag, gone);
@@ -75,8 +77,7 @@ void ReceiveUnit::drop_foreign(tlm::tlm_generic_payload& payload) {
   sim::Train& train = sim::train_of(payload);
   counters_.foreign_cells += train.cells();
   counters_.dropped_bytes += train.bytes();
-  train.freed = train.times;
-  slots_.freed(payload);
+  slots_.tell(payload, {0, train.times});
 }
 
 bool ReceiveUnit::wanted(std::uint64_t tag) {
@@ -119,20 +120,13 @@ bool ReceiveUnit::has_stale_copy(const Arrived& newer) const {
 void ReceiveUnit::left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) {
   Arrived& a = arrived(tag);
   a.begun = true;
-  a.left += freed.size();
-  tlm::tlm_generic_payload& payload = *a.payload;
-  sim::train_of(payload).freed = freed;
-  slots_.freed(payload);
+  slots_.tell(*a.payload, {std::exchange(a.left, a.left + freed.size()), freed});
 }
 
 void ReceiveUnit::back_in_buffer(std::uint64_t tag, std::uint32_t cells) {
   Arrived& a = arrived(tag);
-  // Of cells that it has recalled the router knows; others may have been about to leave at the same instant.
-  const std::uint32_t known = std::min(a.left, a.cells);
   a.left -= cells;
-  if (known <= a.left) return;
-  sim::train_of(*a.payload).recalled = known - a.left;
-  slots_.recalled(*a.payload);
+  slots_.tell(*a.payload, {a.left});
 }
 
 void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {

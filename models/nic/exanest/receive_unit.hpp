@@ -19,9 +19,7 @@ namespace faultline::exanest {
 class SlotReturn {
  public:
   virtual ~SlotReturn() = default;
-  // SLOTS_FREED and SLOTS_RECALLED of the payload.
-  virtual void freed(tlm::tlm_generic_payload& payload) = 0;
-  virtual void recalled(tlm::tlm_generic_payload& payload) = 0;
+  virtual void tell(tlm::tlm_generic_payload& payload, const sim::Answers& slots) = 0;
 };
 
 class ReceiveUnit : public WriteClient {
@@ -31,7 +29,7 @@ class ReceiveUnit : public WriteClient {
 
   // Data cells from the router. The payload is the router's until all its slots are free.
   void receive(tlm::tlm_generic_payload& payload);
-  // CELLS_RECALLED of such a payload.
+  // Not all of its cells come.
   void recall(tlm::tlm_generic_payload& payload);
 
   bool wanted(std::uint64_t tag) override;

@@ -63,14 +63,14 @@ typename Queue::Run& run_of(Queue& queue, tlm::tlm_generic_payload& payload) {
   return *find_run(queue, sim::extension<RunTag>(payload).id);
 }
 
-// TRAIN_PARTED of the payload: its run becomes two.
+// The payload has parted: its run becomes two.
 template <typename Queue>
-void part_run(Queue& queue, tlm::tlm_generic_payload& payload) {
-  const sim::Train& train = sim::train_of(payload);
-  auto& rest = queue.part(run_of(queue, payload), train.cells()).details;
-  rest.id = sim::extension<RunTag>(payload).id + train.cells();
-  rest.payload = train.rest;
-  sim::extension<RunTag>(*train.rest).id = rest.id;
+void part_run(Queue& queue, tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest) {
+  const std::uint32_t cells = sim::train_of(payload).cells();
+  auto& details = queue.part(run_of(queue, payload), cells).details;
+  details.id = sim::extension<RunTag>(payload).id + cells;
+  details.payload = &rest;
+  sim::extension<RunTag>(rest).id = details.id;
 }
 
 }  // namespace faultline::exanest

@@ -22,10 +22,6 @@ SendUnit::ReadRequest SendUnit::ReadRequest::split(std::uint32_t first) {
   return rest;
 }
 
-std::uint32_t SendUnit::Read::answered() const {
-  return replies.empty() ? 0 : replies.back().first + replies.back().responses.size();
-}
-
 SendUnit::SendUnit(const EngineConfig& config, Forward& port, Injector& injector, Counters& counters,
                    const sim::Context& context)
     : config_(config),
@@ -66,7 +62,7 @@ std::uint64_t SendUnit::cut_short(const sim::PartKey& key) {
     unsent -= std::uint64_t{sent} * run.item.run.cell_bytes;
     auto& replies = run.details.replies;
     for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
-      hold_back(run, *reply, std::max(sent, reply->first) - reply->first);
+      hold_back(run, *reply, sent);
     }
   }
   return unsent;
@@ -113,15 +109,15 @@ Time SendUnit::done(std::uint64_t block) {
   for (const Queue::Run& run : queue_.runs()) {
     const Read& read = run.details;
     if (run.item.block != block) continue;
-    if (read.answered() < run.issued.size()) return sim::kNever;
-    std::uint32_t passed_on = 0;
-    for (const Reply& reply : read.replies) {
-      if (!reply.ok && !of.fault_reported) return sim::kNever;
-      passed_on += reply.passed_on;
-      last = std::max(last, reply.responses.back());
+    if (read.replies.cells() < run.issued.size()) return sim::kNever;
+    std::uint32_t to_leave = 0;
+    for (const Replies::Part& reply : read.replies) {
+      if (!reply.ok() && !of.fault_reported) return sim::kNever;
+      to_leave += passed_on(reply);
+      last = std::max(last, reply.instants.back());
     }
-    if (read.left.size() < passed_on) return sim::kNever;
-    if (passed_on > 0) last = std::max(last, read.left.back());
+    if (read.left.size() < to_leave) return sim::kNever;
+    if (to_leave > 0) last = std::max(last, read.left.back());
   }
   return last;
 }
@@ -162,37 +158,42 @@ void SendUnit::issue() {
   if (cells.offset == 0) context_.report(step::kReadIssued, c.key);
   tlm::tlm_generic_payload& payload = make_access(run, tlm::TLM_READ_COMMAND, c.source + cells.offset, cells.cell_bytes,
                                                   hpc0_master_id(c.pdid), context_);
-  port_.begin_request(payload);
+  port_.tell(payload, {});
 }
 
-void SendUnit::response(tlm::tlm_generic_payload& payload) {
-  sim::Train& train = sim::train_of(payload);
+void SendUnit::answered(tlm::tlm_generic_payload& payload, const sim::Answers& answers) {
   Queue::Run& run = run_of(queue_, payload);
   Read& read = run.details;
-  const bool ok = payload.is_response_ok();
-  const std::uint32_t first = read.answered();
-  read.replies.push_back({first, ok, train.responses, 0});
+  if (void_replies(read, answers.from)) wakeup_.now();
+  if (answers.instants.empty()) return;
+  Replies::Part& reply = read.replies.add(answers);
   // Data whose response was recalled and comes at another instant is the same.
-  const std::uint32_t known = read.content.size() / train.cell_bytes;
-  if (known < read.answered()) {
-    const std::uint32_t bytes = (read.answered() - known) * train.cell_bytes;
-    read.content.append(ok ? train.content.slice((known - first) * train.cell_bytes, bytes)
-                           : sim::Content::zeros(bytes));
+  const std::uint32_t cell_bytes = run.item.run.cell_bytes;
+  const std::uint32_t known = read.content.size() / cell_bytes;
+  if (known < reply.end()) {
+    const std::uint32_t bytes = (reply.end() - known) * cell_bytes;
+    read.content.append(reply.ok() ? answers.data.slice((known - reply.first) * cell_bytes, bytes)
+                                   : sim::Content::zeros(bytes));
   }
-  if (ok && !block_of(run).stopped) {
-    pass_on(run, read.replies.back());
+  const Time issued = run.issued.at(answers.from);
+  if (reply.ok() && !block_of(run).stopped) {
+    pass_on(run, reply);
   } else {
-    queue_.give(train.responses, run.issued.at(first), context_.now(), kBuffer);
+    queue_.give(answers.instants, issued, context_.now(), kBuffer);
   }
-  if (!ok) {
-    const Time error = std::max(train.responses.front(), context_.now());
+  if (answers.status != tlm::TLM_OK_RESPONSE) {
+    const Time error = std::max(answers.instants.front(), context_.now());
     context_.loop.at<&SendUnit::read_error>(error, error_port_, *this, read.id);
   }
-  queue_.give(train.responses, run.issued.at(first), context_.now(), kPort);
+  queue_.give(answers.instants, issued, context_.now(), kPort);
   wake();
 }
 
-void SendUnit::pass_on(const Queue::Run& run, Reply& reply) {
+std::uint32_t SendUnit::passed_on(const Replies::Part& reply) {
+  return std::clamp(reply.details.to, reply.first, reply.end()) - reply.first;
+}
+
+void SendUnit::pass_on(const Queue::Run& run, Replies::Part& reply) {
   const BlockCommand& c = block_of(run).command;
   const CellRun& cells = run.item.run;
   const std::uint32_t offset = cells.offset + reply.first * cells.cell_bytes;
@@ -206,50 +207,40 @@ void SendUnit::pass_on(const Queue::Run& run, Reply& reply) {
   out.header.block_offset = offset;
   out.header.block_bytes = c.bytes;
   out.cell_bytes = cells.cell_bytes;
-  out.ready = reply.responses.shifted(config_.clock.cycles(config_.send_pipeline));
-  reply.passed_on = reply.responses.size();
-  out.content = run.details.content.slice(reply.first * cells.cell_bytes, reply.passed_on * cells.cell_bytes);
+  out.ready = reply.instants.shifted(config_.clock.cycles(config_.send_pipeline));
+  reply.details.to = reply.end();
+  out.content = run.details.content.slice(reply.first * cells.cell_bytes, reply.instants.size() * cells.cell_bytes);
   out.tag = run.details.id;
   injector_.send_data(std::move(out));
 }
 
-void SendUnit::responses_recalled(tlm::tlm_generic_payload& payload) {
-  void_replies(run_of(queue_, payload), sim::train_of(payload).recalled);
-  wakeup_.now();
-}
-
-void SendUnit::train_parted(tlm::tlm_generic_payload& payload) {
+void SendUnit::parted(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest) {
   const std::uint32_t bytes = sim::train_of(payload).bytes();
   sim::Content& content = run_of(queue_, payload).details.content;
   if (content.size() > bytes) content = content.slice(0, bytes);
-  part_run(queue_, payload);
+  part_run(queue_, payload, rest);
 }
 
-// The last announced responses do not come when they were said to.
-void SendUnit::void_replies(Queue::Run& run, std::uint32_t cells) {
-  Read& read = run.details;
-  while (cells > 0) {
-    Reply& reply = read.replies.back();
-    const std::uint32_t kept = reply.responses.size() - std::min(cells, reply.responses.size());
-    const sim::TimeSequence gone = reply.responses.suffix(kept);
-    const std::uint32_t passed_on = reply.passed_on > kept ? reply.passed_on - kept : 0;
-    cells -= gone.size();
-    // Forgotten first: reads that were to go with these slots may be of this train, too.
-    reply.passed_on -= passed_on;
-    reply.responses.drop_back(gone.size());
-    if (kept == 0) read.replies.pop_back();
-    if (passed_on > 0) injector_.recall_data(read.id, passed_on);
-    queue_.withdraw(gone.suffix(passed_on), kBuffer);
-    queue_.withdraw(gone, kPort);
+bool SendUnit::void_replies(Read& read, std::uint32_t from) {
+  if (read.replies.cells() <= from) return false;
+  // Forgotten first: reads that were to go with these slots may be of this train, too.
+  while (const auto gone = read.replies.drop_last(from)) {
+    const std::uint32_t sent = passed_on(*gone);
+    if (sent > 0) injector_.recall_data(read.id, sent);
+    queue_.withdraw(gone->instants.suffix(sent), kBuffer);
+    queue_.withdraw(gone->instants, kPort);
   }
+  return true;
 }
 
-void SendUnit::hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept) {
-  if (reply.passed_on <= kept) return;
-  injector_.recall_data(run.details.id, reply.passed_on - kept);
-  const sim::TimeSequence free = not_before(reply.responses.slice(kept, reply.passed_on - kept), context_.now());
-  queue_.give(free, run.issued.at(reply.first + kept), context_.now(), kBuffer);
-  reply.passed_on = kept;
+void SendUnit::hold_back(const Queue::Run& run, Replies::Part& reply, std::uint32_t from) {
+  from = std::max(from, reply.first);
+  const std::uint32_t to = reply.first + passed_on(reply);
+  if (to <= from) return;
+  injector_.recall_data(run.details.id, to - from);
+  const sim::TimeSequence free = not_before(reply.instants.slice(from - reply.first, to - from), context_.now());
+  queue_.give(free, run.issued.at(from), context_.now(), kBuffer);
+  reply.details.to = from;
 }
 
 void SendUnit::stop(std::uint64_t block) {
@@ -260,7 +251,7 @@ void SendUnit::stop(std::uint64_t block) {
     if (run.item.block != block) continue;
     auto& replies = run.details.replies;
     for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
-      hold_back(run, *reply, reply->responses.count_before(context_.now()));
+      hold_back(run, *reply, reply->first + reply->instants.count_before(context_.now()));
     }
   }
   wakeup_.now();
@@ -269,9 +260,9 @@ void SendUnit::stop(std::uint64_t block) {
 void SendUnit::taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence&) {
   const std::uint32_t kept = run.issued.size();
   tlm::tlm_generic_payload& payload = *run.details.payload;
-  if (run.details.answered() > kept) void_replies(run, run.details.answered() - kept);
+  void_replies(run.details, kept);
   sim::train_of(payload).times.drop_back(rest.run.cells);
-  port_.recall(payload);
+  port_.tell(payload, {kept});
   if (kept == 0) payload.release();
   wakeup_.now();
 }
@@ -280,8 +271,8 @@ void SendUnit::read_error(std::uint64_t id) {
   const Queue::Run* run = find_run(queue_, id);
   if (run == nullptr) return;
   const auto& replies = run->details.replies;
-  const auto bad = std::find_if(replies.begin(), replies.end(), [](const Reply& r) { return !r.ok; });
-  if (bad == replies.end() || bad->responses.front() > context_.now()) return;
+  const auto bad = std::find_if(replies.begin(), replies.end(), [](const Replies::Part& r) { return !r.ok(); });
+  if (bad == replies.end() || bad->instants.front() > context_.now()) return;
   Block& block = block_of(*run);
   if (std::exchange(block.fault_reported, true)) return;
   wakeup_.now();

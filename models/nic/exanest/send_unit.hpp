@@ -8,6 +8,7 @@
 #include "models/nic/exanest/cells.hpp"
 #include "models/nic/exanest/counters.hpp"
 #include "models/nic/exanest/injector.hpp"
+#include "models/sim/answers.hpp"
 #include "models/sim/issue_queue.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/wakeup.hpp"
@@ -48,10 +49,9 @@ class SendUnit : public SendListener {
   // Stops this attempt, if it is being read or goes out: what has not left for the network by now does not leave, nor
   // what would leave at this instant. The bytes that are so not sent.
   std::uint64_t cut_short(const sim::PartKey& key);
-  // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
-  void response(tlm::tlm_generic_payload& payload);
-  void responses_recalled(tlm::tlm_generic_payload& payload);
-  void train_parted(tlm::tlm_generic_payload& payload);
+  // Of one of our payloads.
+  void answered(tlm::tlm_generic_payload& payload, const sim::Answers& answers);
+  void parted(tlm::tlm_generic_payload& payload, tlm::tlm_generic_payload& rest);
 
   void cells_leave(std::uint64_t read, const sim::TimeSequence& instants) override;
   void cells_stay(std::uint64_t read, const sim::TimeSequence& instants) override;
@@ -76,23 +76,19 @@ class SendUnit : public SendListener {
 
     ReadRequest split(std::uint32_t first);
   };
-  // Responses that were announced together. The data of the first `passed_on` cells are the injector's.
-  struct Reply {
-    std::uint32_t first;  // cell
-    bool ok;
-    sim::TimeSequence responses;
-    std::uint32_t passed_on;
+  // Of responses that were announced together: the data of the train's cells before this one are the injector's.
+  struct PassedOn {
+    std::uint32_t to = 0;
   };
+  using Replies = sim::AnswerList<PassedOn>;
   // Of cells whose reads were announced together, or of what parted from such.
   struct Read {
     std::uint64_t id = 0;  // number of the first of all cells that were announced
     tlm::tlm_generic_payload* payload = nullptr;
-    sim::SmallVector<Reply, 1> replies;
+    Replies replies;
     sim::Content content;       // of the cells that have been answered, be it that their responses were recalled
     sim::TimeSequence left;     // departures of cells that are passed on, as far as they are known
     std::uint32_t counted = 0;  // of these, in retransmitted_bytes
-
-    std::uint32_t answered() const;
   };
   // A read needs a slot of the port and a place in the buffer.
   static constexpr std::size_t kPort = 0;
@@ -110,12 +106,14 @@ class SendUnit : public SendListener {
   // When the block's last cell is back and out; kNever while that is not known.
   Time done(std::uint64_t block);
 
-  void pass_on(const Queue::Run& run, Reply& reply);
+  void pass_on(const Queue::Run& run, Replies::Part& reply);
   void stop(std::uint64_t block);
-  // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response, or
-  // now.
-  void hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept);
-  void void_replies(Queue::Run& run, std::uint32_t cells);
+  static std::uint32_t passed_on(const Replies::Part& reply);
+  // The data of the reply's cells from this one on are not sent: their places in the buffer are free at the response,
+  // or now.
+  void hold_back(const Queue::Run& run, Replies::Part& reply, std::uint32_t from);
+  // Cells from this one on are not answered as was said. Whether any were.
+  bool void_replies(Read& read, std::uint32_t from);
   void taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence& instants);
   void read_error(std::uint64_t id);
   void count_resent(Queue::Run& run);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever faults a transfer meets and however few slots there are: trains and single cells go at the same instants.
+// Whatever faults a transfer meets and however few slots there are: trains and single cells go at the same instants,
+// and so do trains of which everything is said twice.
 #include <fmt/format.h>
 #include <rapidcheck.h>
 #include <catch2/catch.hpp>
@@ -104,25 +105,32 @@ TEST_CASE("trains and single cells of an engine meet the same instants, whatever
   few_stops.send_pipeline = few_stops.receive_pipeline = 0;
   DmaBench stop_trains(stops, 16, "stop_trains"), stop_cells(stops, 1, "stop_cells");
   DmaBench few_stop_trains(few_stops, 16, "few_stop_trains"), few_stop_cells(few_stops, 1, "few_stop_cells");
-  const std::pair<DmaBench*, DmaBench*> pairs[] = {
-      {&trains, &cells}, {&few_trains, &few_cells}, {&stop_trains, &stop_cells}, {&few_stop_trains, &few_stop_cells}};
-  for (const auto& [a, b] : pairs) {
-    a->set_up();
-    b->set_up();
+  DmaBench twice({}, 16, "twice", true), few_stop_twice(few_stops, 16, "few_stop_twice", true);
+  // Each as the first one.
+  const std::vector<std::vector<DmaBench*>> alike = {{&cells, &trains, &twice},
+                                                     {&few_cells, &few_trains},
+                                                     {&stop_cells, &stop_trains},
+                                                     {&few_stop_cells, &few_stop_trains, &few_stop_twice}};
+  for (const auto& benches : alike) {
+    for (DmaBench* bench : benches) bench->set_up();
   }
   CHECK(rc::check([&] {
     const Scene scene = any_scene();
-    for (const auto& [a, b] : pairs) {
-      const auto one = play(*a, scene), other = play(*b, scene);
-      const auto [x, y] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
-      if (x != one.end()) RC_LOG() << "trains: " << std::get<0>(*x).count() << " " << std::get<1>(*x) << "\n";
-      if (y != other.end()) RC_LOG() << "cells: " << std::get<0>(*y).count() << " " << std::get<1>(*y) << "\n";
-      RC_ASSERT(one == other);
-      for (sim::NodeId node = 0; node < 2; ++node) {
-        for (const char* name : {"dma.stopped_bytes", "dma.dropped_bytes", "dma.stops_late"}) {
-          RC_ASSERT(a->counted(node, name) == b->counted(node, name));
+    for (const auto& benches : alike) {
+      const auto one = play(*benches.front(), scene);
+      for (auto bench = benches.begin() + 1; bench != benches.end(); ++bench) {
+        const auto other = play(**bench, scene);
+        const auto [x, y] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+        if (x != one.end()) RC_LOG() << "cells: " << std::get<0>(*x).count() << " " << std::get<1>(*x) << "\n";
+        if (y != other.end()) RC_LOG() << "trains: " << std::get<0>(*y).count() << " " << std::get<1>(*y) << "\n";
+        RC_ASSERT(one == other);
+        for (sim::NodeId node = 0; node < 2; ++node) {
+          for (const char* name : {"dma.stopped_bytes", "dma.dropped_bytes", "dma.stops_late"}) {
+            RC_ASSERT((*bench)->counted(node, name) == benches.front()->counted(node, name));
+          }
         }
       }
     }
   }));
+  CHECK(twice.wiring.repeated() > 1000);
 }
