@@ -50,10 +50,9 @@ PageTable::~PageTable() {
   for (const auto& [table, entries] : live_entries_) frames_.free_page(table);
 }
 
-// A frame that held data becomes a table without valid entries.
+// A frame may have held data: it becomes a table without valid entries.
 void PageTable::adopt_table(Address frame) {
-  const auto zeros = sim::Content::zeros(kPage);
-  if (!(store_.read(frame, kPage) == zeros)) store_.write(frame, zeros);
+  store_.write(frame, sim::Content::zeros(kPage));
   live_entries_.emplace(frame, 0);
 }
 
