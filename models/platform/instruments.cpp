@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/cpu/instruments.hpp"
 #include "models/cpu/tracks.hpp"
-#include "models/drivers/exanest/instruments.hpp"
 #include "models/network/instruments.hpp"
 #include "models/os/instruments.hpp"
 #include "models/smmu/instruments.hpp"
@@ -85,9 +86,15 @@ std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node) {
   return all;
 }
 
-FaultProgress fault_progress(const Node& node) {
-  const auto value = [&node](std::string_view counter) { return node.statistics.value(counter); };
-  return {exanest::faults_recorded(value), exanest::faults_handled(value)};
+FaultProgress::FaultProgress(const Node& node) : recorded_(node.statistics.find(exanest::kFaultsRecorded)) {
+  std::ranges::transform(exanest::kFaultsHandled, handled_.begin(),
+                         [&node](const char* counter) { return &node.statistics.find(counter); });
+}
+
+std::uint64_t FaultProgress::handled() const {
+  std::uint64_t sum = 0;
+  for (const sim::Counter* counter : handled_) sum += counter->value();
+  return sum;
 }
 
 std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "models/drivers/exanest/instruments.hpp"
 #include "models/nic/exanest/instruments.hpp"
 #include "models/platform/cluster.hpp"
 #include "models/sim/failure.hpp"
@@ -48,12 +49,17 @@ struct Signal {
 std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node);
 
 // How many faults the node's NIC has recorded, and how many of them its software has dealt with. Fewer may be dealt
-// with for good: a record may be lost.
-struct FaultProgress {
-  std::uint64_t recorded;
-  std::uint64_t handled;
+// with for good: a record may be lost. A program has opened the NIC before.
+class FaultProgress {
+ public:
+  explicit FaultProgress(const Node& node);
+  std::uint64_t recorded() const { return recorded_.value(); }
+  std::uint64_t handled() const;
+
+ private:
+  const sim::Counter& recorded_;
+  std::array<const sim::Counter*, exanest::kFaultsHandled.size()> handled_;
 };
-FaultProgress fault_progress(const Node& node);
 
 // Says what the machine has lost for good, so that programs may wait for it for ever, as on hardware that has no retry
 // left; nothing if all arrived.

@@ -52,13 +52,15 @@ class Statistics {
     return counters_.emplace_back(abouts_.emplace_back(Counter::About{std::move(name), unit, description}));
   }
   const std::deque<Counter>& all() const { return counters_; }
-  // The value of the counter of this name. Throws std::logic_error when nobody registered it.
-  std::uint64_t value(std::string_view name) const {
+  // The counter of this name, the first of several. Throws std::logic_error when nobody registered it. Names are
+  // compared one by one: who asks again and again keeps the counter.
+  const Counter& find(std::string_view name) const {
     for (const Counter& c : counters_) {
-      if (c.name() == name) return c.value();
+      if (c.name() == name) return c;
     }
     throw std::logic_error("no such counter: " + std::string(name));
   }
+  std::uint64_t value(std::string_view name) const { return find(name).value(); }
 
  private:
   std::deque<Counter::About> abouts_;

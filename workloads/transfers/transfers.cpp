@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "models/platform/instruments.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -43,6 +42,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
   initiator_ = open_program(configuration, cluster.node(config_.initiator), !reads(), "initiator");
   target_ = open_program(configuration, cluster.node(config_.target), reads(), "target");
   handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
+  for (const unsigned node : {config_.initiator, config_.target}) fault_progress_.emplace_back(cluster.node(node));
   ends_ = &initiator_->thread();
   cluster.steps().listen(breakdown_);
   const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;
@@ -251,14 +251,11 @@ Task<void> Transfers::write_again(const Lane& lane, bool target) {
 // see that, so the next one waits; not part of any latency.
 Task<void> Transfers::late_faults_end() {
   const sim::Time patience = 100us;
-  for (const unsigned id : {config_.initiator, config_.target}) {
-    platform::Node& node = cluster_.node(id);
-    platform::FaultProgress faults = platform::fault_progress(node);
+  for (const platform::FaultProgress& faults : fault_progress_) {
     // A record that was lost is never handled: the wait is over, too, when nothing was handled for so long.
-    for (std::uint64_t before = UINT64_MAX; before != faults.handled && faults.handled < faults.recorded;) {
-      before = faults.handled;
-      co_await node.context.loop.delay(patience);
-      faults = platform::fault_progress(node);
+    for (std::uint64_t before = UINT64_MAX; before != faults.handled() && faults.handled() < faults.recorded();) {
+      before = faults.handled();
+      co_await cluster_.loop.delay(patience);
     }
   }
 }

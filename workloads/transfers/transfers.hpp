@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/platform/cluster.hpp"
+#include "models/platform/instruments.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
@@ -131,8 +132,9 @@ class Transfers : public Benchmark, private Paced {
   sim::Deque<Running> running_;
   ColdPages cold_pages_;
   std::unique_ptr<Handshake> handshake_;
-  std::vector<HandshakeSlot> served_;    // by lane
-  cpu::Execution* ends_ = nullptr;       // the thread that waits for the transfers' ends
+  std::vector<HandshakeSlot> served_;                    // by lane
+  std::vector<platform::FaultProgress> fault_progress_;  // of the nodes of initiator and target
+  cpu::Execution* ends_ = nullptr;                       // the thread that waits for the transfers' ends
   std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away
   StartPhase start_phase_;
 

@@ -19,12 +19,6 @@ std::int64_t lost_messages(const CounterValue& total) {
 
 }  // namespace
 
-std::uint64_t faults_handled(const CounterValue& value) {
-  return value("library.pages_resolved") + value("library.faults_merged") + value("library.faults_refused");
-}
-
-std::uint64_t faults_recorded(const CounterValue& value) { return value("dma.fault_records"); }
-
 std::optional<sim::RunFailure> lost_for_good(const CounterValue& total) {
   if (const std::uint64_t lost = total("dma.notifications_lost"); lost > 0) {
     return sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until "

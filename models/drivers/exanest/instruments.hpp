@@ -3,6 +3,7 @@
 // what was lost for good.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,13 +33,13 @@ inline constexpr sim::BusyPart kFaultThreadBusy{
     .called = "the fault thread",
     .software = true};
 
-// The value of a counter by its name: one node's, or the sum over all nodes.
-using CounterValue = std::function<std::uint64_t(std::string_view counter)>;
+// Counters: of the faults that the engine has recorded, and of those that a fault thread has dealt with, which may be
+// fewer for good, because a record may be lost.
+inline constexpr const char* kFaultsRecorded = "dma.fault_records";
+inline constexpr std::array kFaultsHandled{"library.pages_resolved", "library.faults_merged", "library.faults_refused"};
 
-// Faults that the engine has recorded, and how many of them fault threads have dealt with. Fewer may be dealt with for
-// good: a record may be lost.
-std::uint64_t faults_handled(const CounterValue& value);
-std::uint64_t faults_recorded(const CounterValue& value);
+// The value of a counter by its name: the sum over all nodes.
+using CounterValue = std::function<std::uint64_t(std::string_view counter)>;
 
 // Says what was lost that nobody sends again, so that programs may wait for it for ever; nothing if all arrived.
 std::optional<sim::RunFailure> lost_for_good(const CounterValue& total);
