@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "models/sim/recycling.hpp"
+#include "models/sim/plain_vector.hpp"
 
 namespace faultline::sim {
 
@@ -46,7 +46,7 @@ class Content {
  private:
   void append(Extent extent);
 
-  SmallVector<Extent, 2> extents_;
+  PlainVector<Extent, 2> extents_;
   std::uint32_t size_ = 0;
 };
 

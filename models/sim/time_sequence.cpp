@@ -6,12 +6,6 @@
 
 namespace faultline::sim {
 
-TimeSequence TimeSequence::regular(Time first, Time gap, std::uint32_t count) {
-  TimeSequence sequence;
-  if (count > 0) sequence.append(Segment{first, gap, count});
-  return sequence;
-}
-
 std::uint32_t TimeSequence::count_before(Time t) const {
   std::uint32_t before = 0;
   for (const Segment& s : segments_) {
@@ -26,25 +20,11 @@ std::uint32_t TimeSequence::count_before(Time t) const {
   return before;
 }
 
-void TimeSequence::append(const Segment& segment) {
-  if (segment.count == 0) return;
-  assert(segments_.empty() || segment.first >= back());
-  size_ += segment.count;
-  if (!segments_.empty()) {
-    Segment& last = segments_.back();
-    const Time step = segment.first - last.last();
-    const bool fits_last = last.count == 1 || last.gap == step;
-    const bool fits_next = segment.count == 1 || segment.gap == step;
-    if (fits_last && fits_next) {
-      last.gap = step;
-      last.count += segment.count;
-      return;
-    }
-  }
-  segments_.push_back(segment);
-}
-
 void TimeSequence::append(const TimeSequence& other) {
+  if (empty()) {
+    *this = other;
+    return;
+  }
   for (const Segment& s : other.segments_) append(s);
 }
 
@@ -78,7 +58,7 @@ void TimeSequence::drop_front(std::uint32_t count) {
   auto kept = segments_.begin();
   for (; count > 0 && kept->count <= count; ++kept) count -= kept->count;
   if (count > 0) *kept = {kept->at(count), kept->gap, kept->count - count};
-  segments_.erase(segments_.begin(), kept);
+  segments_.drop_front(static_cast<std::uint32_t>(kept - segments_.begin()));
 }
 
 void TimeSequence::drop_back(std::uint32_t count) {

@@ -8,7 +8,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "models/sim/recycling.hpp"
+#include "models/sim/plain_vector.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::sim {
@@ -27,12 +27,16 @@ class TimeSequence {
   };
 
   TimeSequence() = default;
-  static TimeSequence regular(Time first, Time gap, std::uint32_t count);
+  static TimeSequence regular(Time first, Time gap, std::uint32_t count) {
+    TimeSequence sequence;
+    sequence.append(Segment{first, gap, count});
+    return sequence;
+  }
   static TimeSequence single(Time at) { return regular(at, Time{0}, 1); }
   // As `*this = single(at)`, in a few instructions.
   void become(Time at) {
-    if (segments_.size() != 1) segments_.resize(1);
-    segments_.front() = {at, Time{0}, 1};
+    segments_.clear();
+    segments_.push_back({at, Time{0}, 1});
     size_ = 1;
   }
 
@@ -57,7 +61,23 @@ class TimeSequence {
 
   // Appends; a segment that continues the last one's progression is merged into it.
   // Requires segment.first >= back().
-  void append(const Segment& segment);
+  void append(const Segment& segment) {
+    if (segment.count == 0) return;
+    assert(segments_.empty() || segment.first >= back());
+    size_ += segment.count;
+    if (!segments_.empty()) {
+      Segment& last = segments_.back();
+      const Time step = segment.first - last.last();
+      const bool fits_last = last.count == 1 || last.gap == step;
+      const bool fits_next = segment.count == 1 || segment.gap == step;
+      if (fits_last && fits_next) {
+        last.gap = step;
+        last.count += segment.count;
+        return;
+      }
+    }
+    segments_.push_back(segment);
+  }
   void append(const TimeSequence& other);
   void append(Time at) { append(Segment{at, Time{0}, 1}); }
 
@@ -77,7 +97,7 @@ class TimeSequence {
   bool operator==(const TimeSequence& other) const;
 
  private:
-  SmallVector<Segment, 2> segments_;
+  PlainVector<Segment, 2> segments_;
   std::uint32_t size_ = 0;
 };
 
