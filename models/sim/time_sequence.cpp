@@ -171,6 +171,8 @@ Time work_left(const TimeSequence& departures, Time service, Time now) {
 
 TimeSequence later_of(const TimeSequence& a, const TimeSequence& b) {
   assert(a.size() == b.size());
+  if (a.empty() || a.front() >= b.back()) return a;
+  if (b.front() >= a.back()) return b;
   TimeSequence out;
   auto ia = a.segments().begin();
   auto ib = b.segments().begin();
@@ -188,7 +190,7 @@ TimeSequence later_of(const TimeSequence& a, const TimeSequence& b) {
 }
 
 TimeSequence not_before(const TimeSequence& a, Time t) {
-  return a.empty() ? a : later_of(a, TimeSequence::regular(t, Time{0}, a.size()));
+  return a.empty() || a.front() >= t ? a : later_of(a, TimeSequence::regular(t, Time{0}, a.size()));
 }
 
 TimeSequence merged(const TimeSequence& a, const TimeSequence& b) {
