@@ -154,25 +154,37 @@ class Tlb {
   // Returns what it replaced.
   std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
     seen_[leaf.level] = true;
-    ++changes_;
+    changed();
     return leaves_.insert(tag, va, leaf.level, leaf);
   }
-  // How far the translation of this address goes: to the end of its page or block, if no entry is for a part of that.
-  std::uint64_t span(const Tag& tag, std::uint64_t va, const Leaf& leaf) const {
-    const bool whole = leaf.level == 3 || !leaves_.is_split(TlbKey::of(tag, va, leaf.level));
-    return level_bytes(whole ? leaf.level : 3);
+  // How far the translation of this address by its entry goes: to the end of its page or block, if no entry is for a
+  // part of that.
+  std::uint64_t span(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
+    return level_bytes(leaf.level == 3 || is_whole(TlbKey::of(tag, va, leaf.level)) ? leaf.level : 3);
   }
   bool has_blocks() const { return seen_[1] || seen_[2]; }
   void invalidate(const Invalidation& what) {
-    ++changes_;
+    changed();
     leaves_.invalidate(what);
   }
   // Grows whenever what peek() says may have changed.
   std::uint64_t changes() const { return changes_; }
 
  private:
+  void changed() {
+    ++changes_;
+    whole_.clear();
+  }
+  bool is_whole(const TlbKey& block) {
+    if (std::find(whole_.begin(), whole_.end(), block) != whole_.end()) return true;
+    const bool whole = !leaves_.is_split(block);
+    if (whole) whole_.push_back(block);
+    return whole;
+  }
+
   SetAssociative<Leaf> leaves_;
   std::uint64_t changes_ = 0;
+  std::vector<TlbKey> whole_;   // blocks with an entry and none for a part of them, of those asked for since a change
   std::array<bool, 4> seen_{};  // levels that were ever inserted: the others need no search
 };
 

@@ -89,3 +89,29 @@ TEST_CASE("a cache of translations holds what a list by age holds, and says what
     }
   }));
 }
+
+TEST_CASE("a translation by a block goes to the block's end, but while an entry is for a part of it to the page's") {
+  Tlb tlb(8, 8);
+  const Tag tag{1, 0};
+  const Leaf block{.level = 2};
+  const std::uint64_t other = 3 * level_bytes(2);
+  tlb.insert(tag, 0, block);
+  tlb.insert(tag, other, block);
+  const auto check = [&](std::uint64_t span) {
+    for (int time = 0; time < 2; ++time) {
+      CHECK(tlb.span(tag, 0x4000, block) == span);
+      CHECK(tlb.span(tag, other, block) == level_bytes(2));
+    }
+  };
+  check(level_bytes(2));
+  tlb.insert(tag, 0x5000, {.level = 3});
+  check(level_bytes(3));
+  CHECK(tlb.span(tag, 0x5000, {.level = 3}) == level_bytes(3));
+  Invalidation page;
+  page.scope = Invalidation::Scope::address;
+  page.tag = tag;
+  page.va = 0x5000;
+  page.last_level_only = true;
+  tlb.invalidate(page);
+  check(level_bytes(2));
+}
