@@ -14,7 +14,7 @@ bool matches(std::uint32_t smr, std::uint32_t stream) {
 
 }  // namespace
 
-StreamMapping::Match StreamMapping::match(std::uint32_t stream) const {
+StreamMapping::Match StreamMapping::look_up(std::uint32_t stream) const {
   const unsigned none = groups();
   unsigned found = none;
   for (unsigned n = 0; n < groups(); ++n) {
