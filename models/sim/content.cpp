@@ -24,7 +24,7 @@ std::uint8_t byte_of(const Content::Extent& e, std::uint32_t at) {
   return static_cast<std::uint8_t>(mix(e.seed ^ mix(e.start + at)));
 }
 
-bool spelt_out(const Content::Extent& e) { return e.seed == Content::kLiteral || e.seed == Content::kZeros; }
+bool has_bytes(const Content::Extent& e) { return e.seed == Content::kLiteral || e.seed == Content::kZeros; }
 
 Content::Extent cut(const Content::Extent& e, std::uint32_t begin, std::uint32_t length) {
   if (e.seed == Content::kZeros) return {e.seed, 0, length};
@@ -45,6 +45,17 @@ Content Content::pattern(std::uint64_t seed, std::uint64_t start, std::uint32_t 
 Content Content::literal(std::uint64_t value, std::uint32_t length) {
   assert(length >= 1 && length <= 8);
   return pattern(kLiteral, value & literal_mask(length), length);
+}
+
+Content Content::spelt_out(const std::uint8_t* bytes, std::uint32_t length) {
+  Content content;
+  for (std::uint32_t at = 0; at < length; at += 8) {
+    const std::uint32_t taken = std::min(length - at, 8U);
+    std::uint64_t value = 0;
+    for (std::uint32_t i = 0; i < taken; ++i) value |= std::uint64_t{bytes[at + i]} << (8 * i);
+    content.append(Extent{value == 0 ? kZeros : kLiteral, value, taken});
+  }
+  return content;
 }
 
 void Content::append(Extent extent) {
@@ -74,6 +85,12 @@ std::uint64_t Content::word(std::uint32_t at, std::uint32_t length) const {
   std::uint64_t value = 0;
   for (std::uint32_t i = 0; i < length; ++i) value |= std::uint64_t{byte(at + i)} << (8 * i);
   return value;
+}
+
+void Content::copy_to(std::uint8_t* bytes) const {
+  for (const Extent& e : extents_) {
+    for (std::uint32_t i = 0; i < e.length; ++i) *bytes++ = byte_of(e, i);
+  }
 }
 
 Content Content::slice(std::uint32_t begin, std::uint32_t length) const {
@@ -122,7 +139,7 @@ bool Content::operator==(const Content& other) const {
     if (left != right) {
       // Literals and zeros spell their bytes out, and a pattern's may happen to be the same (one byte in 256 is zero):
       // only then are bytes compared.
-      if (!spelt_out(left) && !spelt_out(right)) return false;
+      if (!has_bytes(left) && !has_bytes(right)) return false;
       for (std::uint32_t i = 0; i < length; ++i) {
         if (byte_of(left, i) != byte_of(right, i)) return false;
       }

@@ -28,12 +28,16 @@ class Content {
   static Content pattern(std::uint64_t seed, std::uint64_t start, std::uint32_t length);
   // The lowest `length` (1 to 8) bytes of value, little-endian.
   static Content literal(std::uint64_t value, std::uint32_t length);
+  // Of bytes that a model of somebody else's has: literals, and zeros where all of eight bytes are.
+  static Content spelt_out(const std::uint8_t* bytes, std::uint32_t length);
 
   std::uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::uint8_t byte(std::uint32_t at) const;
   // Up to 8 bytes from `at` on, little-endian. Requires at + length <= size().
   std::uint64_t word(std::uint32_t at, std::uint32_t length = 8) const;
+  // Writes all size() bytes.
+  void copy_to(std::uint8_t* bytes) const;
 
   Content slice(std::uint32_t begin, std::uint32_t length) const;
   void append(const Content& other);

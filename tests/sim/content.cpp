@@ -74,3 +74,20 @@ TEST_CASE("a literal holds its value at any alignment") {
   page.overwrite(13, Content::literal(0, 8));
   CHECK(page == Content::zeros(64));
 }
+
+TEST_CASE("content that is spelt out has the bytes that it was made of") {
+  REQUIRE(rc::check([](const std::vector<std::uint8_t>& plain) {
+    const Content content = Content::spelt_out(plain.data(), static_cast<std::uint32_t>(plain.size()));
+    RC_ASSERT(bytes(content) == plain);
+    std::vector<std::uint8_t> copy(plain.size());
+    content.copy_to(copy.data());
+    RC_ASSERT(copy == plain);
+  }));
+  const Content pattern = Content::pattern(3, 17, 100);
+  std::vector<std::uint8_t> copy(100);
+  pattern.copy_to(copy.data());
+  CHECK(copy == bytes(pattern));
+  CHECK(Content::spelt_out(copy.data(), 100) == pattern);
+  const std::vector<std::uint8_t> nothing(64);
+  CHECK(Content::spelt_out(nothing.data(), 64) == Content::zeros(64));
+}
