@@ -383,7 +383,6 @@ void FromBaseModule::abandon_all() {
   starts_.clear();
   read_.waiting.clear();
   write_.waiting.clear();
-  accepted_.clear();
   for (const auto& [number, train] : bursts_) sim::extension<Burst>(*train).call = nullptr;
   for (const auto& [number, call] : calls_) {
     if (call->is_over) continue;

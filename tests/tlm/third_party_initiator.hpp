@@ -134,6 +134,15 @@ class ApproximatelyTimedInitiator : public sc_core::sc_module {
     sc_core::sc_spawn([this] { run(); }, sc_core::sc_gen_unique_name("thread"));
   }
 
+  // Forgets what it has asked. Only the request that has not been accepted is still waited for.
+  void reset() {
+    ends_.cancel_all();
+    responding_ = false;
+    for (auto& payload : payloads_) {
+      if (payload != nullptr) std::exchange(payload, nullptr)->release();
+    }
+  }
+
  private:
   void run() {
     for (std::size_t i = 0; i < requests.size(); ++i) {

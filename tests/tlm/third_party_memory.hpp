@@ -57,6 +57,19 @@ class Storage {
 
 using Latency = std::function<sc_core::sc_time(std::uint64_t address)>;
 
+// Does nothing, and forgets to say so.
+class ForgetfulMemory : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<ForgetfulMemory> socket{"socket"};
+
+  ForgetfulMemory(sc_core::sc_module_name name, std::size_t) : sc_module(name) {
+    socket.register_b_transport(this, &ForgetfulMemory::b_transport);
+  }
+
+ private:
+  void b_transport(tlm::tlm_generic_payload&, sc_core::sc_time&) {}
+};
+
 // Waits inside b_transport, or says in the delay how long it would have waited.
 class LooselyTimedMemory : public sc_core::sc_module {
  public:
@@ -118,6 +131,13 @@ class ApproximatelyTimedMemory : public sc_core::sc_module {
         queue_(this, &ApproximatelyTimedMemory::on_phase) {
     socket.register_nb_transport_fw(this, &ApproximatelyTimedMemory::nb_transport_fw);
     socket.register_transport_dbg(this, &ApproximatelyTimedMemory::transport_dbg);
+  }
+
+  // Forgets what it was asked.
+  void reset() {
+    queue_.cancel_all();
+    request_ = nullptr;
+    busy_ = sc_core::SC_ZERO_TIME;
   }
 
  private:

@@ -38,7 +38,8 @@ struct Bench {
     adapter.out.bind(memory.socket);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
-  void run() { sc_core::sc_start(); }
+  // The loop may run ahead of SystemC's clock.
+  void run() { node.loop.run(1ms); }
 
   test::Node node;
   adapters::ToBase<> adapter;
@@ -208,6 +209,13 @@ TEST_CASE("the memory's errors are the cells' status") {
   CHECK_FALSE(bench.sender.data.contains(kSize));
 }
 
+TEST_CASE("a memory that says nothing of its success has failed") {
+  Bench<third_party::ForgetfulMemory> bench({kBlocking});
+  bench.sender.read(0, kCellBytes, every(0ns, 1, 1us));
+  bench.run();
+  CHECK(bench.sender.answers == std::vector<CellAnswer>{{0, 1us, tlm::TLM_GENERIC_ERROR_RESPONSE}});
+}
+
 TEST_CASE("a write of which only the timing matters leaves the bytes as they are") {
   LooselyTimed bench({kBlocking}, always(100ns), true);
   const Content pattern = Content::pattern(1, 0, kCellBytes);
@@ -273,6 +281,21 @@ TEST_CASE("cells that wait for END_REQ at a reset are not sent") {
   CHECK(bench.sender.answers.size() == 3);
   CHECK(bench.sender.answers.back() == CellAnswer{512, 1050ns, tlm::TLM_GENERIC_ERROR_RESPONSE});
   CHECK(bench.node.payloads.in_use() == 0);
+}
+
+TEMPLATE_TEST_CASE_SIG("after a reset of the adapter and the memory a cell goes at once", "", ((Style style), style),
+                       Style::two_phases, Style::end_req_updated) {
+  ApproximatelyTimed bench({kNonBlocking}, style, to_sc_time(100ns), always(200ns));
+  bench.sender.read(0, kCellBytes, every(0ns, 1, 1us));
+  bench.sender.read(256, kCellBytes, every(0ns, 1, 1060ns));
+  const auto reset = [](void* of, std::uint64_t) {
+    static_cast<ApproximatelyTimed*>(of)->adapter.reset();
+    static_cast<ApproximatelyTimed*>(of)->memory.reset();
+  };
+  bench.node.loop.at(1050ns, 0, reset, &bench);
+  bench.run();
+  CHECK(bench.memory.storage.visits == std::vector<Visit>{visit(0, false, 1us), visit(256, false, 1060ns)});
+  CHECK(bench.sender.answers == std::vector<CellAnswer>{{0, 1050ns, tlm::TLM_GENERIC_ERROR_RESPONSE}, {256, 1260ns}});
 }
 
 TEMPLATE_TEST_CASE_SIG("the simulation ends with calls open", "", ((ToBaseConfig::Calls calls), calls), kBlocking,
