@@ -363,7 +363,7 @@ void FromBaseModule::respond(Call& call) {
 
 void FromBaseModule::end_response(const sc_core::sc_time& delay) {
   close(*std::exchange(response_, nullptr));
-  response_free_ = effective(delay);
+  response_free_ = std::max(effective(delay), context_.now());  // at a reset SystemC's clock may lag
   if (!responses_.empty()) speak_at(response_free_);
 }
 

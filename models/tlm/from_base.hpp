@@ -54,8 +54,8 @@ class FromBaseModule : public sc_core::sc_module {
   // Every transaction that is open is answered now with TLM_GENERIC_ERROR_RESPONSE; of one whose BEGIN_RESP has been
   // sent no END_RESP is waited for. Bursts that have gone keep their slots until the data path answers them.
   void reset() { resets_.now(); }
-  // Of bursts, that have not been answered.
-  std::size_t on_their_way() const { return bursts_.size(); }
+  // Trains of bursts that have gone and have not been answered.
+  std::size_t trains_on_their_way() const { return bursts_.size(); }
 
  protected:
   // Throws std::invalid_argument if a number of the configuration is out of range.

@@ -134,10 +134,13 @@ class ApproximatelyTimedInitiator : public sc_core::sc_module {
     sc_core::sc_spawn([this] { run(); }, sc_core::sc_gen_unique_name("thread"));
   }
 
-  // Forgets what it has asked. Only the request that has not been accepted is still waited for.
-  void reset() {
+  // Will not end the response that it is at.
+  void forget_response() {
     ends_.cancel_all();
-    responding_ = false;
+    end(order.back());
+  }
+  // Gives up all transactions.
+  void give_up() {
     for (auto& payload : payloads_) {
       if (payload != nullptr) std::exchange(payload, nullptr)->release();
     }
