@@ -19,7 +19,7 @@ inline void complain(const char* what) { SC_REPORT_ERROR("/faultline/tlm", what)
 
 // Processes of SystemC run at its own clock, which the event loop may be ahead of: until then.
 inline sc_core::sc_time until(sim::Time when) {
-  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  const sc_core::sc_time& now = sc_core::sc_time_stamp();
   return std::max(sim::to_sc_time(when), now) - now;
 }
 

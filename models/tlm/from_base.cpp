@@ -49,6 +49,13 @@ bool refuse(Payload& payload) {
 
 }  // namespace
 
+// What a thread that waits has on its stack. If it is killed, its transaction is gone.
+struct FromBaseModule::Caller {
+  FromBaseModule* adapter;  // none: it is gone before the thread
+  Call& call;
+  ~Caller();
+};
+
 struct FromBaseModule::Call {
   Payload* payload = nullptr;  // none: nobody waits any more
   std::uint64_t number = 0;
@@ -63,6 +70,7 @@ struct FromBaseModule::Call {
   tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
   bool is_over = false;
   sc_core::sc_event over;  // of a blocking one
+  Caller* caller = nullptr;
 
   bool overlaps(const Call& other) const {
     return address < other.address + other.length && other.address < address + length;
@@ -103,8 +111,18 @@ FromBaseModule::FromBaseModule(sc_core::sc_module_name name, const FromBaseConfi
   sensitive << speak_;
 }
 
+FromBaseModule::Caller::~Caller() {
+  if (adapter == nullptr) return;
+  call.caller = nullptr;
+  call.is_over ? adapter->close(call) : adapter->abandon(call);
+}
+
 // Of transactions that are open nothing is touched: their initiator may be gone.
-FromBaseModule::~FromBaseModule() = default;
+FromBaseModule::~FromBaseModule() {
+  for (const auto& [number, call] : calls_) {
+    if (call->caller != nullptr) call->caller->adapter = nullptr;
+  }
+}
 
 tlm::tlm_sync_enum FromBaseModule::on_forward(Payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
   if (phase == tlm::BEGIN_REQ) {
@@ -126,12 +144,8 @@ void FromBaseModule::on_blocking(Payload& payload, sc_core::sc_time& delay) {
   if (refuse(payload)) return;
   Call& call = open(payload, effective(delay));
   call.is_blocking = true;
-  // If the thread is killed while it waits, its transaction is gone.
-  struct Caller {
-    FromBaseModule& adapter;
-    Call& call;
-    ~Caller() { call.is_over ? adapter.close(call) : adapter.abandon(call); }
-  } caller{*this, call};
+  Caller caller{this, call};
+  call.caller = &caller;
   while (!call.is_over) sc_core::wait(call.over);
   delay = sc_core::SC_ZERO_TIME;
 }

@@ -69,7 +69,8 @@ class FromBaseModule : public sc_core::sc_module {
   bool on_direct_memory(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& region);
 
  private:
-  struct Call;   // a transaction
+  struct Call;  // a transaction
+  struct Caller;
   struct Burst;  // what is remembered of a train
   // Reads, or writes.
   struct Channel {
@@ -128,8 +129,8 @@ class FromBaseModule : public sc_core::sc_module {
   sim::Time response_free_{0};   // when another may begin
 };
 
-// bus_bits: of the initiator's socket.
-template <unsigned bus_bits = kUsualBusBits>
+// BusBits: of the initiator's socket.
+template <unsigned BusBits = kUsualBusBits>
 class FromBase : public FromBaseModule {
  public:
   FromBase(sc_core::sc_module_name name, const FromBaseConfig& config, const sim::Context& context)
@@ -139,7 +140,7 @@ class FromBase : public FromBaseModule {
     in.register_transport_dbg(this, &FromBase::on_debug);
     in.register_get_direct_mem_ptr(this, &FromBase::on_direct_memory);
   }
-  tlm_utils::passthrough_target_socket<FromBase, bus_bits> in{"in"};
+  tlm_utils::passthrough_target_socket<FromBase, BusBits> in{"in"};
 
  private:
   tlm::tlm_bw_transport_if<>& initiator() override { return *in.operator->(); }

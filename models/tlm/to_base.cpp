@@ -78,7 +78,7 @@ ToBaseModule::ToBaseModule(sc_core::sc_module_name name, const ToBaseConfig& con
   dont_initialize();
   sensitive << send_;
   if (config.calls == ToBaseConfig::Calls::non_blocking) return;
-  for (unsigned i = 0; i < config.threads; ++i) {
+  while (workers_.size() < config.threads) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     idle_.push_back(&worker);
     sc_core::sc_spawn([this, &worker] { work(worker); }, sc_core::sc_gen_unique_name("worker"));

@@ -106,15 +106,15 @@ class ToBaseModule : public sc_core::sc_module {
   sim::Vector<Worker*> idle_;
 };
 
-// bus_bits: of the memory's socket.
-template <unsigned bus_bits = kUsualBusBits>
+// BusBits: of the memory's socket.
+template <unsigned BusBits = kUsualBusBits>
 class ToBase : public ToBaseModule {
  public:
   ToBase(sc_core::sc_module_name name, const ToBaseConfig& config, const sim::Context& context)
       : ToBaseModule(name, config, context) {
     out.register_nb_transport_bw(this, &ToBase::on_backward);
   }
-  tlm_utils::simple_initiator_socket<ToBase, bus_bits> out{"out"};
+  tlm_utils::simple_initiator_socket<ToBase, BusBits> out{"out"};
 
  private:
   tlm::tlm_fw_transport_if<>& memory() override { return *out.operator->(); }

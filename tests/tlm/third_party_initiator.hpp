@@ -64,14 +64,15 @@ class LooselyTimedInitiator : public sc_core::sc_module {
   LooselyTimedInitiator(sc_core::sc_module_name name, std::vector<std::vector<Request>> work, bool runs_ahead = false)
       : sc_module(name), programs(std::move(work)), runs_ahead_(runs_ahead) {
     for (auto& program : programs) {
-      threads.push_back(sc_core::sc_spawn([this, &program] { run(program); }, sc_core::sc_gen_unique_name("thread")));
+      auto& payload = *payloads_.emplace_back(std::make_unique<tlm::tlm_generic_payload>());
+      const auto run_it = [this, &program, &payload] { run(program, payload); };
+      threads.push_back(sc_core::sc_spawn(run_it, sc_core::sc_gen_unique_name("thread")));
     }
   }
   std::vector<sc_core::sc_process_handle> threads;
 
  private:
-  void run(std::vector<Request>& program) {
-    tlm::tlm_generic_payload payload;
+  void run(std::vector<Request>& program, tlm::tlm_generic_payload& payload) {
     sc_core::sc_time delay;
     for (Request& request : program) {
       if (request.start > sc_core::sc_time_stamp() + delay) delay = request.start - sc_core::sc_time_stamp();
@@ -82,6 +83,7 @@ class LooselyTimedInitiator : public sc_core::sc_module {
       keep(request, payload, sc_core::sc_time_stamp() + delay);
     }
   }
+  std::vector<std::unique_ptr<tlm::tlm_generic_payload>> payloads_;  // one a thread
   bool runs_ahead_;  // of SystemC's clock, instead of waiting for the start
 };
 
