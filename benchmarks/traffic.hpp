@@ -101,6 +101,32 @@ inline std::vector<Flow> permutation_of(const Shape& shape, std::uint32_t share)
   return flows;
 }
 
+// The nodes that a cell visits, ends included: to the hub of its QFDB (MPSoC 0), from hub to hub by x, then y, then z,
+// the shorter way round each (of two equal ones that of growing coordinates), to its MPSoC.
+inline std::vector<unsigned> path_of(const Shape& shape, unsigned from, unsigned to) {
+  std::vector<unsigned> path{from};
+  const auto visit = [&](unsigned node) {
+    if (path.back() != node) path.push_back(node);
+  };
+  unsigned qfdb = from / shape.mpsocs;
+  const unsigned to_qfdb = to / shape.mpsocs;
+  if (qfdb != to_qfdb) visit(qfdb * shape.mpsocs);
+  unsigned stride = 1;
+  for (const unsigned size : {shape.x, shape.y, shape.z}) {
+    const unsigned there = to_qfdb / stride % size;
+    for (unsigned here = qfdb / stride % size; here != there;) {
+      const bool ahead = 2 * ((there + size - here) % size) <= size;
+      const unsigned next = (here + (ahead ? 1 : size - 1)) % size;
+      qfdb = qfdb - here * stride + next * stride;
+      here = next;
+      visit(qfdb * shape.mpsocs);
+    }
+    stride *= size;
+  }
+  visit(to);
+  return path;
+}
+
 struct TrafficArguments {
   std::string pattern;
   Shape shape;

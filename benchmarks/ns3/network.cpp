@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pattern `pairs` of traffic.hpp on ns-3: point-to-point devices without IP, packets forwarded by a static table.
+// The traffic of traffic.hpp on ns-3: point-to-point devices without IP, packets forwarded by a static table.
 // Only the links that a flow uses are there. The sender's device queues what its node hands over; a block is one
 // event. Instants, links and lengths are those of our network to the picosecond.
 #include <ns3/core-module.h>
@@ -134,19 +134,15 @@ int main(int argc, char** argv) {
   bench::Arguments arguments(argc, argv);
   const bench::TrafficArguments traffic(arguments);
   arguments.check();
-  if (traffic.pattern != "pairs" || traffic.irregular) bench::refuse("ns-3 has the regular pattern of pairs only");
+  if (traffic.irregular) bench::refuse("ns-3 has links of one rate only");
   ns3::Time::SetResolution(ns3::Time::PS);
 
   Totals totals;
   Network network(totals);
-  const unsigned mpsocs = traffic.shape.mpsocs;
   const std::vector<bench::Flow> flows = traffic.flows();
   for (const bench::Flow& flow : flows) {
-    const unsigned hub = flow.source / mpsocs * mpsocs;
-    const unsigned far_hub = flow.destination / mpsocs * mpsocs;
-    network.route(flow.source, hub, flow.destination);
-    network.route(hub, far_hub, flow.destination);
-    network.route(far_hub, flow.destination, flow.destination);
+    const std::vector<unsigned> path = bench::path_of(traffic.shape, flow.source, flow.destination);
+    for (std::size_t i = 1; i < path.size(); ++i) network.route(path[i - 1], path[i], flow.destination);
     network.host(flow.source).start(flow, traffic.blocks);
   }
   bench::Stopwatch watch;

@@ -68,6 +68,7 @@ is "['ns3_ratio_cells_64']" 4.0
 is "['cell_hop_wakeups_loaded']" 10.0 # 1 s for a million hops
 is "['train_speedup_saturated']" 50.0
 is "['growth_model_1024']" 1.0
+is "['ns3_ratio_loaded']" 200.0
 is "['train_speedup_irregular']" 50.0
 is "['fault_host_us']" 1000.0 # 3 ms with, 2 ms without
 is "['fault_wakeups']" 10000.0
