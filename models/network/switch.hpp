@@ -115,7 +115,7 @@ class Switch {
     sim::Time free{0}, gone{0};  // of the last cell that is decided on; whose train is not ahead
     sim::Time armed = sim::kNever;
     unsigned served = 0, gone_served = 0;  // its queue
-    int credit = 0;                        // planning ahead pays while that is not negative
+    int credit = 32;                       // planning ahead pays while that is not negative, and is tried at first
     bool mixes = true;
     sim::SmallVector<unsigned, 6> heads;  // queues whose first cell leaves here, in order
     sim::SmallVector<sim::SlotLedger, 2> lanes;
