@@ -64,7 +64,9 @@ def settings_of(*files):
 RESIDENT = settings_of("platforms/exanest-qfdb", "strategies/resident")
 # Pages of 2 MiB, where trains of a block stay whole.
 HUGE = [s for s in RESIDENT if not s.startswith("os.thp=")] + ["os.thp=always", "simulation.cells_per_train=64"]
-FAULTING = settings_of("platforms/exanest-qfdb", "strategies/fault/touch-a-page")
+# Every page of 4 KiB faults for itself.
+FAULTING = [s for s in settings_of("platforms/exanest-qfdb", "strategies/fault/touch-a-page")
+            if not s.startswith("os.thp=")] + ["os.thp=never"]
 
 
 def transfers(settings, size, cold, window, n, seconds, more=()):
