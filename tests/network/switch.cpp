@@ -411,33 +411,30 @@ std::string described(const std::vector<std::vector<Time>>& departures) {
   return text;
 }
 
+// Random cases against the list; decide(case, loop) are the ways in which switches decide on one.
+template <typename... Decide>
+bool decides_as_the_list(Decide... decide) {
+  test::set_number_of_cases(2000);
+  EventLoop loop("loop");
+  const auto compare = [](const Case& c, const auto& expected, const auto& decided) {
+    RC_LOG() << described(c) << "expected\n" << described(expected) << "decided\n" << described(decided);
+    RC_ASSERT(decided == expected);
+  };
+  return rc::check([&] {
+    const Case c = any_case();
+    const auto expected = one_by_one(c);
+    (compare(c, expected, decide(c, loop)), ...);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("a switch that learns of trains, changes and slots bit by bit ends as if cells were decided on one by one") {
-  test::set_number_of_cases(2000);
-  EventLoop loop("loop");
-  REQUIRE(rc::check([&loop] {
-    const Case c = any_case();
-    const auto expected = one_by_one(c);
-    RC_LOG() << described(c) << "expected\n" << described(expected);
-    using enum network::Switch::Foresight;
-    for (const auto foresight : {begun, at_once}) {
-      const auto decided = Driver(c, loop, foresight).run();
-      RC_LOG() << "foresight " << static_cast<int>(foresight) << "\n" << described(decided);
-      RC_ASSERT(decided == expected);
-    }
-  }));
+  using enum network::Switch::Foresight;
+  CHECK(decides_as_the_list([](const Case& c, EventLoop& loop) { return Driver(c, loop, begun).run(); },
+                            [](const Case& c, EventLoop& loop) { return Driver(c, loop, at_once).run(); }));
 }
 
 TEST_CASE("a switch for single cells decides as if it knew everything") {
-  test::set_number_of_cases(2000);
-  EventLoop loop("loop");
-  REQUIRE(rc::check([&loop] {
-    const Case c = any_case();
-    const auto expected = one_by_one(c);
-    RC_LOG() << described(c) << "expected\n" << described(expected);
-    const auto decided = CellDriver(c, loop).run();
-    RC_LOG() << "decided\n" << described(decided);
-    RC_ASSERT(decided == expected);
-  }));
+  CHECK(decides_as_the_list([](const Case& c, EventLoop& loop) { return CellDriver(c, loop).run(); }));
 }

@@ -158,14 +158,26 @@ TEMPLATE_TEST_CASE_SIG("one response at a time: the initiator ends it, and so ke
   CHECK(bench.initiator.transactions.in_use() == 0);
 }
 
+namespace {
+
+Request with_byte_enables() {
+  Request request = write(1us, 0, 16);
+  request.byte_enables = {TLM_BYTE_ENABLED, TLM_BYTE_DISABLED};
+  return request;
+}
+// Of 8 bytes, which come twice.
+Request streaming() {
+  Request request = read(1us, 0, 16);
+  request.streaming_width = 8;
+  return request;
+}
+
+}  // namespace
+
 TEST_CASE("what the data path cannot do is answered at once") {
-  Request enables = write(1us, 0, 16);
-  enables.byte_enables = {TLM_BYTE_ENABLED, TLM_BYTE_DISABLED};
-  Request streams = read(1us, 0, 16);
-  streams.streaming_width = 8;
   Request ignored = read(1us, 0, 16);
   ignored.is_other = true;
-  const Requests bad{enables, streams, read(1us, 0, 0), read(1us, UINT64_MAX - 7, 16), ignored};
+  const Requests bad{with_byte_enables(), streaming(), read(1us, 0, 0), read(1us, UINT64_MAX - 7, 16), ignored};
   const std::vector<Ended> expected{{1us, tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE},
                                     {1us, tlm::TLM_BURST_ERROR_RESPONSE},
                                     {1us, tlm::TLM_BURST_ERROR_RESPONSE},
@@ -182,11 +194,7 @@ TEST_CASE("what the data path cannot do is answered at once") {
 }
 
 TEST_CASE("a blocking call that the data path cannot do returns at once") {
-  Request enables = write(1us, 0, 16);
-  enables.byte_enables = {TLM_BYTE_ENABLED, TLM_BYTE_DISABLED};
-  Request streams = read(1us, 0, 16);
-  streams.streaming_width = 8;
-  LooselyTimed bench({kMaster}, Programs{{enables, streams, write(1us, 0, 16)}});
+  LooselyTimed bench({kMaster}, Programs{{with_byte_enables(), streaming(), write(1us, 0, 16)}});
   sc_core::sc_start();
   CHECK(ended(bench.initiator.programs[0]) ==
         std::vector<Ended>{{1us, tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE}, {1us, tlm::TLM_BURST_ERROR_RESPONSE}, {1100ns}});
