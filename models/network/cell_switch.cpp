@@ -9,6 +9,17 @@ namespace faultline::network {
 
 using namespace sim;
 
+namespace {
+
+// Into a buffer that grows, and does not shrink.
+template <typename T>
+void push(boost::circular_buffer<T>& buffer, const T& item) {
+  if (buffer.full()) buffer.set_capacity(std::max<std::size_t>(4, 2 * buffer.capacity()));
+  buffer.push_back(item);
+}
+
+}  // namespace
+
 CellSwitch::CellSwitch(Owner& owner, EventLoop& loop)
     // Behind all other hardware of an instant: who is ready at that instant takes part in its decisions.
     : owner_(owner), loop_(loop), port_(loop.new_arrival_port()) {}
@@ -21,7 +32,7 @@ void CellSwitch::add_output(const std::vector<std::uint32_t>& slots, Outages out
 
 void CellSwitch::arrive(unsigned index, const Cell& cell) {
   Queue& queue = queues_[index];
-  if (std::exchange(queue.has_first, true)) return queue.behind.push(cell);
+  if (std::exchange(queue.has_first, true)) return push(queue.behind, cell);
   arm(cell.output, line_up(index, cell));
 }
 
@@ -36,8 +47,8 @@ void CellSwitch::slot_freed(unsigned index, unsigned channel, Time at) {
 // Where nodes free their slots, news of a later one may come first.
 void CellSwitch::Slots::free(Time at, Time now) {
   collect(now);
-  coming_.push(at);
-  for (std::uint32_t i = coming_.size() - 1; i > 0 && coming_[i] < coming_[i - 1]; --i) {
+  push(coming_, at);
+  for (std::size_t i = coming_.size() - 1; i > 0 && coming_[i] < coming_[i - 1]; --i) {
     std::swap(coming_[i], coming_[i - 1]);
   }
 }
@@ -113,7 +124,7 @@ void CellSwitch::serve(unsigned index, Head* head) {
     const unsigned other = queue.behind.front().output;
     const Time due = line_up(from, queue.behind.front());
     if (other != index) arm(other, due);
-    queue.behind.pop();
+    queue.behind.pop_front();
   }
   arm(index);
   owner_.starts(from, cell, output.free, lost);

@@ -8,6 +8,7 @@
 // at lies together: with thousands of routers the host's caches decide how fast it is.
 #pragma once
 
+#include <boost/circular_buffer.hpp>
 #include <cstdint>
 #include <tlm>
 #include <vector>
@@ -17,7 +18,6 @@
 #include "models/sim/event_loop.hpp"
 #include "models/sim/payload.hpp"
 #include "models/sim/recycling.hpp"
-#include "models/sim/ring.hpp"
 
 namespace faultline::network {
 
@@ -57,9 +57,9 @@ class CellSwitch {
 
  private:
   struct Queue {
-    sim::Time free{0};       // when the cell before the first one has left
-    bool has_first = false;  // it stands at the output by which it leaves, not here
-    sim::Ring<Cell> behind;  // in the order of their arrival
+    sim::Time free{0};                    // when the cell before the first one has left
+    bool has_first = false;               // it stands at the output by which it leaves, not here
+    boost::circular_buffer<Cell> behind;  // in the order of their arrival
   };
   // The first cell of a queue. It may not be ready before the one before has left.
   struct Head {
@@ -82,10 +82,10 @@ class CellSwitch {
 
    private:
     void collect(sim::Time now) {
-      for (; !coming_.empty() && coming_.front() <= now; coming_.pop()) ++at_hand_;
+      for (; !coming_.empty() && coming_.front() <= now; coming_.pop_front()) ++at_hand_;
     }
     std::uint32_t at_hand_;
-    sim::Ring<sim::Time> coming_;  // when the others do, in order
+    boost::circular_buffer<sim::Time> coming_;  // when the others do, in order
   };
   struct alignas(64) Output {
     Output() = default;
