@@ -146,7 +146,6 @@ void check_page(const Options& options) {
 
 int explain_command(const Call& call) {
   check_page(call.options);
-  if (call.options.format == Format::csv) throw UserError("--format: 'csv'; allowed: table, json");
   experiment::Experiment experiment = named_experiment(call);
   const std::vector<experiment::Point> points = chosen_points(experiment, call);
   const workloads::StoryRequest request{call.options.transfer};

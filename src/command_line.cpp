@@ -195,7 +195,12 @@ Options interpret(const po::variables_map& values, Options options) {
   take_compared(given.texts("compare"), options);
   options.trace = trace_options(given);
   check_combinations(given, options);
-  if (given.has("format")) options.format = static_cast<Format>(given.choice("format", {"table", "json", "csv"}));
+  if (given.has("format")) {
+    const bool tells = options.command == "explain" || options.command == "quiz";  // text, which has no columns
+    std::vector<std::string> formats = {"table", "json", "csv"};
+    if (tells) formats.pop_back();
+    options.format = static_cast<Format>(given.choice("format", formats));
+  }
   given.read("transfer", 1, kMostTransfers, options.transfer);
   given.read("levels", 2, kMostLevels, options.levels);
   given.read("samples", 1, kMostSamples, options.samples);

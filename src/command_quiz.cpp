@@ -89,7 +89,6 @@ void check(const std::vector<quiz::Question>& questions, const Point& point) {
 
 int quiz_command(const Call& call) {
   const Options& options = call.options;
-  if (options.format == Format::csv) throw UserError("--format: 'csv'; allowed: table, json");
   if (options.arguments.empty()) {
     if (options.seed || options.answers || !options.secret.empty())
       throw UserError("quiz: --seed, --answers and --secret need a topic; 'faultline quiz' lists them");

@@ -101,6 +101,7 @@ TEST_CASE("what cannot be told is refused with what could") {
   says({"--strategy", "resident", "--strategy", "fault/touch-ahead"}, "--strategy: given 2 times; allowed: once");
   says({"--point", "9"}, "--point: '9' is no point; allowed: a number from 1 to 4");
   says({"--format", "csv"}, "--format: 'csv'; allowed: table, json");
+  says({"--format", "xml"}, "--format: 'xml'; allowed: table, json\n");
   says({"--html", ""}, "--html: needs a file");
   says({"--html", "x.html", "--terms"}, "--html and --terms");
   says({"--html", "nowhere/x.html"}, "--html: nowhere/x.html: there is no folder nowhere");
