@@ -7,6 +7,7 @@
 namespace faultline::sim {
 
 std::uint32_t TimeSequence::count_before(Time t) const {
+  if (empty() || back() < t) return size_;
   std::uint32_t before = 0;
   for (const Segment& s : segments_) {
     if (s.first >= t) break;
@@ -20,34 +21,16 @@ std::uint32_t TimeSequence::count_before(Time t) const {
   return before;
 }
 
-void TimeSequence::append(const TimeSequence& other) {
-  if (empty()) {
-    *this = other;
-    return;
-  }
-  for (const Segment& s : other.segments_) append(s);
-}
-
-TimeSequence TimeSequence::shifted(Time by) const {
-  TimeSequence moved = *this;
-  for (Segment& s : moved.segments_) s.first += by;
-  return moved;
-}
-
 TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const {
   assert(begin + count <= size_);
   if (count == size_) return *this;
   TimeSequence part;
-  for (const Segment& s : segments_) {
-    if (count == 0) break;
-    if (begin >= s.count) {
-      begin -= s.count;
-      continue;
-    }
-    const std::uint32_t taken = std::min(count, s.count - begin);
-    part.append(Segment{s.at(begin), s.gap, taken});
-    begin = 0;
-    count -= taken;
+  if (count == 0) return part;
+  auto [s, left] = place_of(begin);
+  part.append(Segment{s->at(s->count - left), s->gap, std::min(left, count)});
+  while (part.size_ < count) {
+    ++s;
+    part.append(Segment{s->first, s->gap, std::min(s->count, count - part.size_)});
   }
   return part;
 }

@@ -44,12 +44,7 @@ class TimeSequence {
   bool empty() const { return size_ == 0; }
   Time front() const { return segments_.front().first; }
   Time back() const { return segments_.back().last(); }
-  Time at(std::uint32_t i) const {
-    assert(i < size_);
-    auto s = segments_.begin();
-    for (; i >= s->count; ++s) i -= s->count;
-    return s->at(i);
-  }
+  Time at(std::uint32_t i) const { return segment_at(i).first; }
   // How many instants lie strictly before t (they are the first ones).
   std::uint32_t count_before(Time t) const;
   // How many lie at t or before it.
@@ -78,14 +73,30 @@ class TimeSequence {
     }
     segments_.push_back(segment);
   }
-  void append(const TimeSequence& other);
   void append(Time at) { append(Segment{at, Time{0}, 1}); }
+  // Appends the other's instants from index `begin` on, each later by `by`.
+  void append(const TimeSequence& other, std::uint32_t begin = 0, Time by = Time{0}) {
+    assert(begin <= other.size_);
+    if (begin == other.size_) return;
+    auto [s, left] = other.place_of(begin);
+    append(Segment{s->at(s->count - left) + by, s->gap, left});
+    while (++s != other.segments_.end()) append(Segment{s->first + by, s->gap, s->count});
+  }
 
-  TimeSequence shifted(Time by) const;
+  TimeSequence shifted(Time by) const { return suffix(0, by); }
   // The instants with index from begin to begin + count - 1.
   TimeSequence slice(std::uint32_t begin, std::uint32_t count) const;
   TimeSequence prefix(std::uint32_t count) const { return slice(0, count); }
-  TimeSequence suffix(std::uint32_t begin) const { return slice(begin, size_ - begin); }
+  TimeSequence suffix(std::uint32_t begin, Time by = Time{0}) const {
+    TimeSequence part;
+    part.append(*this, begin, by);
+    return part;
+  }
+  // The progression from index i on.
+  Segment segment_at(std::uint32_t i) const {
+    const auto [s, left] = place_of(i);
+    return {s->at(s->count - left), s->gap, left};
+  }
   // Removes the first, or the last, `count` instants.
   void drop_front(std::uint32_t count);
   void drop_back(std::uint32_t count);
@@ -97,8 +108,20 @@ class TimeSequence {
   bool operator==(const TimeSequence& other) const;
 
  private:
-  PlainVector<Segment, 2> segments_;
+  struct Place {
+    const Segment* segment;
+    std::uint32_t left;  // of its instants, with this one
+  };
+  Place place_of(std::uint32_t i) const {
+    assert(i < size_);
+    const Segment* segment = segments_.end();
+    std::uint32_t left = size_ - i;
+    while ((--segment)->count < left) left -= segment->count;  // mostly it is the last one
+    return {segment, left};
+  }
+
   std::uint32_t size_ = 0;
+  PlainVector<Segment, 2> segments_;
 };
 
 // Departures from a first-come server that is free from `free` on and takes `service` a cell:

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <vector>
 
 using namespace faultline::sim;
@@ -13,7 +14,9 @@ namespace {
 
 std::vector<Time> cells(const TimeSequence& s) {
   std::vector<Time> all;
-  for (std::uint32_t i = 0; i < s.size(); ++i) all.push_back(s.at(i));
+  for (const TimeSequence::Segment& segment : s.segments()) {
+    for (std::uint32_t i = 0; i < segment.count; ++i) all.push_back(segment.at(i));
+  }
   return all;
 }
 
@@ -59,11 +62,17 @@ TEST_CASE("slicing, counting and appending agree with the list of cells") {
     const TimeSequence s = any_sequence();
     const auto cut = *rc::gen::inRange<std::uint32_t>(0, s.size() + 1);
     TimeSequence joined = s.prefix(cut);
-    joined.append(s.suffix(cut));
+    joined.append(s, cut);
     RC_ASSERT(joined == s);
+    const std::vector<Time> all = cells(s);
+    for (std::uint32_t i = 0; i < s.size(); ++i) RC_ASSERT(s.at(i) == all[i]);
+    const auto count = *rc::gen::inRange<std::uint32_t>(0, s.size() - cut + 1);
+    RC_ASSERT(cells(s.slice(cut, count)) == std::vector<Time>(all.begin() + cut, all.begin() + cut + count));
+    std::vector<Time> later(all.begin() + cut, all.end());
+    for (Time& at : later) at += Time{7};
+    RC_ASSERT(cells(s.suffix(cut, Time{7})) == later);
     const Time t{*rc::gen::inRange(0, 3000)};
-    std::uint32_t before = 0;
-    for (const Time at : cells(s)) before += at < t ? 1 : 0;
+    const auto before = std::count_if(all.begin(), all.end(), [t](Time at) { return at < t; });
     RC_ASSERT(s.count_before(t) == before);
   }));
 }
