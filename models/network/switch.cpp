@@ -210,16 +210,23 @@ void Switch::queue_up(Transit& transit) {
   const unsigned index = transit.queue;
   Queue& queue = queues_[index];
   auto& waiting = queue.waiting;
+  auto place = waiting.end();
   if (transit.waits) {
-    waiting.erase(
-        std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.transit == &transit; }));
+    place = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.transit == &transit; });
   }
   transit.waits = transit.undecided() > 0;
   if (transit.waits) {
     const Time arrival = transit.next_arrival();
-    auto place = waiting.end();
-    while (place != waiting.begin() && std::prev(place)->arrival > arrival) --place;
-    waiting.insert(place, {arrival, arrival + transit.to_ready, &transit, transit.output, transit.channel});
+    if (place == waiting.end()) {
+      place = waiting.insert(place, Waiting{});
+      ++outputs_[transit.output].wanted;
+    }
+    for (auto next = place + 1; next != waiting.end() && next->arrival <= arrival; ++next) *place++ = *next;
+    for (; place != waiting.begin() && place[-1].arrival > arrival; --place) *place = place[-1];
+    *place = {arrival, arrival + transit.to_ready, &transit, transit.output, transit.channel};
+  } else if (place != waiting.end()) {
+    waiting.erase(place);
+    --outputs_[transit.output].wanted;
   }
   unsigned leaves_by = kNowhere;
   if (!waiting.empty()) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -102,7 +103,7 @@ class Switch {
     unsigned output;
     unsigned channel;
   };
-  struct Queue {
+  struct alignas(64) Queue {
     sim::Time free{0};           // departure of the last cell that is decided on
     sim::Time gone{0};           // of the last one whose train is not ahead
     sim::Time last_arrival{-1};  // of cells that are decided on none arrives later
@@ -111,11 +112,12 @@ class Switch {
     unsigned channel = 0;
     sim::SmallVector<Waiting, 2> waiting;  // in the order of their arrival
   };
-  struct Output {
+  struct alignas(64) Output {
     sim::Time free{0}, gone{0};  // of the last cell that is decided on; whose train is not ahead
     sim::Time armed = sim::kNever;
     unsigned served = 0, gone_served = 0;  // its queue
     int credit = 32;                       // planning ahead pays while that is not negative, and is tried at first
+    unsigned wanted = 0;                   // by trains that wait, at the head of a queue or behind it
     bool mixes = true;
     sim::SmallVector<unsigned, 6> heads;  // queues whose first cell leaves here, in order
     sim::SmallVector<sim::SlotLedger, 2> lanes;
@@ -138,7 +140,7 @@ class Switch {
   sim::TimeSequence alone(unsigned output, const Transit& transit) const;
   bool serve_stream(unsigned queue);
   bool serve_rounds(unsigned output, const Competitors& competitors);
-  sim::Time next_rival(unsigned output, const Competitors& but) const;
+  sim::Time next_rival(unsigned output, std::span<const unsigned> but) const;
   bool go_ahead(Transit& transit, bool between);
   bool fits_between(const Transit& transit) const;
 

@@ -11,6 +11,7 @@ using namespace sim;
 
 void Switch::arm(unsigned index) {
   Output& output = outputs_[index];
+  if (output.armed <= std::max(output.free, loop_.now())) return;
   Time due = kNever;
   for (const unsigned queue : output.heads) due = std::min(due, eligible(queue, output));
   if (due >= output.armed) return;
@@ -79,7 +80,7 @@ TimeSequence Switch::alone(unsigned index, const Transit& transit) const {
   const std::uint32_t first = transit.departures.size();
   const std::uint32_t slots = outputs_[index].lanes[transit.channel].by(now);
   const std::uint32_t cells = std::min(first_cells(transit.queue), slots);
-  const Time until = cells == 1 ? now : next_rival(index, {transit.queue});
+  const Time until = cells == 1 ? now : next_rival(index, {&transit.queue, 1});
   if (until <= now + transit.service) return TimeSequence::single(now + transit.service);
   TimeSequence departures =
       serve_in_order(transit.arrivals->slice(first, cells).shifted(transit.to_ready), now, transit.service);
@@ -95,21 +96,23 @@ bool Switch::serve_stream(unsigned index) {
   if (foresight_ != Foresight::at_once || queue.waiting.size() == 1 || queue.ready != now) return false;
   const Transit& head = head_of(index);
   if (head.spacing < head.service) return false;
-  const auto trains = queue.waiting;  // which decisions change
+  for (const Waiting& waiting : queue.waiting) {
+    const Output& output = outputs_[waiting.output];
+    if (!output.mixes || !plans(output) || output.free > waiting.ready) return false;
+  }
   Time until = kNever;
-  for (const Waiting& waiting : trains) {
+  for (const Waiting& waiting : queue.waiting) {
     const Transit* transit = waiting.transit;
-    const Output& output = outputs_[transit->output];
-    const bool alike = transit->service == head.service && transit->to_ready == head.to_ready;
-    if (!alike || !output.mixes || !plans(output) || output.free > transit->ready()) return false;
-    until = std::min(until, next_rival(transit->output, {index}));
+    if (transit->service != head.service || transit->to_ready != head.to_ready) return false;
+    until = std::min(until, next_rival(waiting.output, {&index, 1}));
     if (until <= now) return false;
     std::uint32_t cells = 0;
-    for (const Waiting& other : trains) {
+    for (const Waiting& other : queue.waiting) {
       if (other.output == waiting.output && other.channel == waiting.channel) cells += other.transit->undecided();
     }
-    if (output.lanes[transit->channel].by(now) < cells) return false;
+    if (outputs_[waiting.output].lanes[waiting.channel].by(now) < cells) return false;
   }
+  const auto trains = queue.waiting;  // which decisions change
   for (const Waiting& waiting : trains) {
     Transit* transit = waiting.transit;
     const std::uint32_t first = transit->departures.size();
@@ -132,15 +135,14 @@ bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   for (const unsigned queue : competitors) {
     const Transit& transit = head_of(queue);
     // As many cells as certainly come in time: those of one progression that is not slower than the rounds.
-    const TimeSequence next = transit.arrivals->slice(transit.departures.size(), first_cells(queue));
-    const TimeSequence::Segment& progression = next.segments().front();
-    const std::uint32_t in_time = progression.gap <= period ? progression.count : 1;
+    const TimeSequence::Segment next = transit.arrivals->segment_at(transit.departures.size());
+    const std::uint32_t in_time = next.gap <= period ? std::min(next.count, first_cells(queue)) : 1;
     // Others of the channel take slots, too.
     const std::uint32_t slots = output.lanes[transit.channel].by(now) / static_cast<std::uint32_t>(competitors.size());
     rounds = std::min({rounds, in_time, slots});
   }
   if (rounds < 2) return false;
-  const Time until = next_rival(index, competitors);
+  const Time until = next_rival(index, {competitors.data(), competitors.size()});
   const Time last_turn = now + period - head_of(competitors.back()).service;
   if (until != kNever) {
     // Only rounds whose last cell starts before.
@@ -157,13 +159,20 @@ bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
   return true;
 }
 
-// The instant before which no cell that is known of another queue can want the output.
-Time Switch::next_rival(unsigned index, const Competitors& but) const {
+// The instant before which no cell that is known of another queue can want the output; any that is not later than now,
+// if that is.
+Time Switch::next_rival(unsigned index, std::span<const unsigned> but) const {
   Time first = kNever;
-  for (unsigned i = 0; i < queues_.size(); ++i) {
-    if (queues_[i].waiting.empty() || std::find(but.begin(), but.end(), i) != but.end()) continue;
+  unsigned rivals = outputs_[index].wanted;
+  for (const unsigned queue : but) {
+    for (const Waiting& waiting : queues_[queue].waiting) rivals -= waiting.output == index;
+  }
+  for (unsigned i = 0; rivals > 0 && first > loop_.now(); ++i) {
+    if (std::find(but.begin(), but.end(), i) != but.end()) continue;
     for (const Waiting& waiting : queues_[i].waiting) {
-      if (waiting.output == index) first = std::min(first, waiting.ready);
+      if (waiting.output != index) continue;
+      first = std::min(first, waiting.ready);
+      --rivals;
     }
   }
   return first;
@@ -189,7 +198,7 @@ bool Switch::go_ahead(Transit& transit, bool between) {
     free = std::max(free, other->departures.back());
   }
   if (between && free > ready) return false;
-  if (next_rival(transit.output, {transit.queue}) != kNever) return false;
+  if (next_rival(transit.output, {&transit.queue, 1}) != kNever) return false;
   if (!between) free = std::max({free, queue.free, loop_.now()});
   decide(transit,
          serve_in_order(transit.arrivals->slice(first, cells).shifted(transit.to_ready), free, transit.service));
