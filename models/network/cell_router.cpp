@@ -28,8 +28,8 @@ void CellRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train&
                              static_cast<std::uint16_t>(way.channel), static_cast<std::uint16_t>(train.cell_bytes)});
 }
 
-void CellRouter::change(unsigned, tlm::tlm_generic_payload& payload, std::uint32_t) {
-  if (train_of(payload).cells() == 0) throw std::logic_error("a cell that had gone was taken back");
+void CellRouter::change(unsigned, tlm::tlm_generic_payload&, Train& train, std::uint32_t) {
+  if (train.cells() == 0) throw std::logic_error("a cell that had gone was taken back");
 }
 
 void CellRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const Answers& slots) {

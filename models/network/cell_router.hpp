@@ -32,7 +32,7 @@ class CellRouter final : public Router, CellSwitch::Owner {
   };
 
   void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) override;
-  void change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) override;
+  void change(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, std::uint32_t from) override;
   void slots(unsigned port, tlm::tlm_generic_payload& payload, const sim::Answers& slots) override;
   sim::Time work_left(unsigned port) const override { return switch_.work_left(port); }
   void starts(unsigned queue, const CellSwitch::Cell& cell, sim::Time departure, bool lost) override;

@@ -116,7 +116,7 @@ tlm::tlm_sync_enum Router::on_forward(int tag, tlm::tlm_generic_payload& payload
   } else if (!begins) {
     if (paths_ && paths_->holds(port, payload)) return tlm::TLM_ACCEPTED;  // nobody has looked at its cells
     // The NI takes cells back only.
-    change(port, payload, port == kLocalPort ? train.cells() : std::get<Cells>(message).from);
+    change(port, payload, train, port == kLocalPort ? train.cells() : std::get<Cells>(message).from);
   } else if (paths_ && paths_->waits_for_head(port)) {
     paths_->hold(port, payload);
     context_.loop.at<&Router::accept_held>(train.times.front() - cell_time(port, train.cell_bytes), event_port_, *this,

@@ -132,7 +132,7 @@ class Router : public sc_core::sc_module {
   // by load.
   virtual void accept(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, PacketHeader& header) = 0;
   // Of a train that was accepted, cells from this one on are elsewhere, or more come, or they do not.
-  virtual void change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) = 0;
+  virtual void change(unsigned port, tlm::tlm_generic_payload& payload, sim::Train& train, std::uint32_t from) = 0;
   // When slots behind the port come free, of a train that has left.
   virtual void slots(unsigned port, tlm::tlm_generic_payload& payload, const sim::Answers& slots) = 0;
   // How long the port has still to send of what is counted as sent.

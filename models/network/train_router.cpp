@@ -49,6 +49,7 @@ void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train
   }
   passage.departures = {};
   passage.payload = &payload;
+  passage.train = &train;
   passage.port = port;
   passage.gone = false;
   passage.known = train.cells();
@@ -57,8 +58,7 @@ void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train
   switch_.arrive(passage, 0);
 }
 
-void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t from) {
-  const Train& train = train_of(payload);
+void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, Train& train, std::uint32_t from) {
   Passage& passage = extension<Passage>(payload);
   if (passage.gone) {
     if (passage.known != train.cells()) throw std::logic_error("a train changed after all of its cells had left");
@@ -87,15 +87,14 @@ void TrainRouter::let_go(Passage& passage) {
   if (passage.gone || passage.busy() || is_open(passage)) return;
   passage.gone = true;
   if (passage.port == kLocalPort) check_slots(passage);
-  if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->release();
+  if (passage.outgoing != nullptr && passage.output != kLocalPort) passage.outgoing->payload->release();
   passage.payload->release();
 }
 
 void TrainRouter::check_slots(const Passage& passage) {
   auto& injected = injected_[passage.queue];
   TimeSequence& slots = slots_reused_[passage.queue];
-  injected[passage.injection - first_injected_[passage.queue]] = {train_of(*passage.payload).times, passage.departures,
-                                                                  true};
+  injected[passage.injection - first_injected_[passage.queue]] = {passage.train->times, passage.departures, true};
   for (; !injected.empty() && injected.front().gone; injected.pop_front(), ++first_injected_[passage.queue]) {
     const Injected& cells = injected.front();
     slots.append(cells.departures);
@@ -107,20 +106,20 @@ void TrainRouter::check_slots(const Passage& passage) {
 }
 
 void TrainRouter::slots(unsigned port, tlm::tlm_generic_payload& payload, const Answers& slots) {
-  void_slots(port, payload, slots.from);
+  Departed& departed = extension<Departed>(payload);
+  void_slots(port, departed, slots.from);
   if (slots.instants.empty()) return;
-  extension<Departed>(payload).freed.append(slots.instants);
-  switch_.slots_freed(port, extension<PacketHeader>(payload).virtual_channel, slots.instants);
+  departed.freed.append(slots.instants);
+  switch_.slots_freed(port, departed.channel, slots.instants);
   if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, slots.instants, context_.now()); });
 }
 
 // Only the first `kept` slots that were announced for the payload's cells come free as announced.
-void TrainRouter::void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept) {
-  Departed& departed = extension<Departed>(payload);
+void TrainRouter::void_slots(unsigned port, Departed& departed, std::uint32_t kept) {
   const std::uint32_t gone = departed.freed.size() - std::min(kept, departed.freed.size());
   if (gone == 0) return;
-  if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone); });
-  switch_.slots_held(port, extension<PacketHeader>(payload).virtual_channel, departed.freed.suffix(kept));
+  if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(departed.payload, gone); });
+  switch_.slots_held(port, departed.channel, departed.freed.suffix(kept));
   departed.freed.drop_back(gone);
 }
 

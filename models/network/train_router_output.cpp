@@ -15,7 +15,7 @@ void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
   if (from < passage.told && switch_.is_lost(passage, from)) {
     lose(passage, from);
   } else {
-    count(passage.output, std::int64_t{passage.told} - before, train_of(*passage.payload).cell_bytes, passage.service);
+    count(passage.output, std::int64_t{passage.told} - before, passage.train->cell_bytes, passage.service);
     if (passage.output != kLocalPort) {
       announce(passage, from);
     } else {
@@ -32,15 +32,15 @@ void TrainRouter::decided(Switch::Transit& transit, std::uint32_t from) {
 void TrainRouter::announce(Passage& passage, std::uint32_t from) {
   if (passage.outgoing == nullptr) passage.outgoing = &new_payload(passage, from);
   const std::uint32_t changed_from = cut(passage, from);
-  Train& train = train_of(*passage.outgoing);
-  train.times.append(passage.departures.suffix(from).shifted(links_[passage.output].latency));
+  Train& train = *passage.outgoing->train;
+  train.times.append(passage.departures, from, links_[passage.output].latency);
   train.is_open = is_open(passage);
   send(passage, changed_from);
 }
 
 void TrainRouter::announce_to_node(Passage& passage, std::uint32_t from) {
   passage.outgoing = &new_payload(passage, from);
-  train_of(*passage.outgoing).times = passage.departures.suffix(from);
+  passage.outgoing->train->times = passage.departures.suffix(from);
   send(passage, 0);
 }
 
@@ -48,17 +48,17 @@ void TrainRouter::recall(Passage& passage, std::uint32_t from) { send(passage, c
 
 // The payload that goes out carries cells before this one only. Returns which of its own that is.
 std::uint32_t TrainRouter::cut(Passage& passage, std::uint32_t from) {
-  Train& train = train_of(*passage.outgoing);
-  const std::uint32_t kept = from - extension<Departed>(*passage.outgoing).first;
-  train.times.drop_back(train.cells() - kept);
-  void_slots(passage.output, *passage.outgoing, kept);
+  Departed& outgoing = *passage.outgoing;
+  const std::uint32_t kept = from - outgoing.first;
+  outgoing.train->times.drop_back(outgoing.train->cells() - kept);
+  void_slots(passage.output, outgoing, kept);
   return kept;
 }
 
 // Of the payload that goes out, its cells from this one on.
 void TrainRouter::send(Passage& passage, std::uint32_t from) {
-  tlm::tlm_generic_payload& payload = *passage.outgoing;
-  Train& train = train_of(payload);
+  tlm::tlm_generic_payload& payload = *passage.outgoing->payload;
+  Train& train = *passage.outgoing->train;
   payload.set_data_length(train.bytes());
   // A router may be told of more cells later, the node is not.
   if (passage.output == kLocalPort && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
@@ -66,22 +66,22 @@ void TrainRouter::send(Passage& passage, std::uint32_t from) {
 }
 
 bool TrainRouter::is_open(const Passage& passage) {
-  return train_of(*passage.payload).is_open || passage.told < passage.arrivals->size();
+  return passage.train->is_open || passage.told < passage.arrivals->size();
 }
 
 // If the train that goes out was said to be longer than it is.
 void TrainRouter::close(Passage& passage) {
   if (passage.output == kLocalPort || passage.outgoing == nullptr || is_open(passage)) return;
-  if (train_of(*passage.outgoing).is_open) announce(passage, passage.told);
+  if (passage.outgoing->train->is_open) announce(passage, passage.told);
 }
 
 // Cells from this one on do not go; those behind them may, in another payload.
 void TrainRouter::lose(Passage& passage, std::uint32_t from) {
   lost_ += passage.told - from;
   if (passage.output != kLocalPort && passage.outgoing != nullptr) {
-    Train& train = train_of(*passage.outgoing);
+    Train& train = *passage.outgoing->train;
     if (std::exchange(train.is_open, false)) send(passage, train.cells());
-    passage.outgoing->release();
+    passage.outgoing->payload->release();
   }
   passage.outgoing = nullptr;
   if (!paths_) return;
@@ -94,16 +94,17 @@ void TrainRouter::tell_slots(Passage& passage, std::uint32_t from) {
   from = std::min(from, passage.slots_told);
   if (from == std::exchange(passage.slots_told, passage.told) && from == passage.told) return;
   send_back(links_[passage.port].backward, *passage.payload,
-            Answers{from, passage.departures.suffix(from).shifted(links_[passage.port].latency)});
+            Answers{from, passage.departures.suffix(from, links_[passage.port].latency)});
 }
 
-tlm::tlm_generic_payload& TrainRouter::new_payload(Passage& passage, std::uint32_t first) {
+TrainRouter::Departed& TrainRouter::new_payload(Passage& passage, std::uint32_t first) {
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  const Train& whole = train_of(*passage.payload);
+  Train& train = train_of(payload);
+  const Train& whole = *passage.train;
   const std::uint32_t offset = first * whole.cell_bytes;
-  train_of(payload).cell_bytes = whole.cell_bytes;
+  train.cell_bytes = whole.cell_bytes;
   // With that of cells that may still come.
-  if (!whole.content.empty()) train_of(payload).content = whole.content.slice(offset, whole.content.size() - offset);
+  if (!whole.content.empty()) train.content = whole.content.slice(offset, whole.content.size() - offset);
   PacketHeader& header = extension<PacketHeader>(payload);
   header = extension<PacketHeader>(*passage.payload);
   header.address += offset;
@@ -112,21 +113,23 @@ tlm::tlm_generic_payload& TrainRouter::new_payload(Passage& passage, std::uint32
   payload.set_command(tlm::TLM_WRITE_COMMAND);
   payload.set_address(passage.payload->get_address() + offset);
   Departed& departed = extension<Departed>(payload);
+  departed.payload = &payload;
+  departed.train = &train;
+  departed.channel = passage.channel;
   departed.first = first;
   departed.freed = {};
   if (passage.output == kLocalPort) {
     forget();
-    given_.push_back(&payload);
+    given_.push_back(&departed);
   }
-  return payload;
+  return departed;
 }
 
 void TrainRouter::forget() {
-  const auto kept = std::find_if(given_.begin(), given_.end(), [this](tlm::tlm_generic_payload* payload) {
-    const Departed& departed = extension<Departed>(*payload);
-    const bool waits = departed.freed.size() < train_of(*payload).cells();
-    if (waits || departed.freed.back() >= context_.now()) return true;
-    payload->release();
+  const auto kept = std::find_if(given_.begin(), given_.end(), [this](const Departed* departed) {
+    const bool waits = departed->freed.size() < departed->train->cells();
+    if (waits || departed->freed.back() >= context_.now()) return true;
+    departed->payload->release();
     return false;
   });
   given_.erase(given_.begin(), kept);
