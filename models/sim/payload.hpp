@@ -90,9 +90,10 @@ struct Train : tlm::tlm_extension<Train> {
 // that a steady stream allocates nothing. A new user of the payload assigns all of it.
 template <typename T>
 T& extension(tlm::tlm_generic_payload& payload) {
+  struct alignas(64) Apart final : T {};  // as few cache lines of the host as can be: each message touches several
   T* found = payload.get_extension<T>();
   if (found == nullptr) {
-    found = new T;
+    found = new Apart;
     payload.set_extension(found);
   }
   return *found;
