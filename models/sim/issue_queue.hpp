@@ -174,7 +174,7 @@ class IssueQueue {
   // The items that wait of which is_of(item) is true do not come.
   template <typename Predicate>
   void remove(Predicate is_of) {
-    std::erase_if(waiting_, is_of);
+    erase_if(waiting_, is_of);
   }
 
   // Slots of a kind come free at these instants: those of cells of which the first went at `since`.

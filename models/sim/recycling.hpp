@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <boost/container/deque.hpp>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -99,8 +99,8 @@ template <typename T>
 using Vector = std::vector<T, Recycling<T>>;
 template <typename T, std::size_t places>  // that the list has in its owner
 using SmallVector = boost::container::small_vector<T, places, Recycling<T>>;
-template <typename T>
-using Deque = std::deque<T, Recycling<T>>;
+template <typename T>  // has no memory while it is empty, unlike std::deque
+using Deque = boost::container::deque<T, Recycling<T>>;
 template <typename T>
 using List = std::list<T, Recycling<T>>;
 template <typename Key>
@@ -111,5 +111,11 @@ template <typename Key>
 using HashSet = std::unordered_set<Key, std::hash<Key>, std::equal_to<Key>, Recycling<Key>>;
 template <typename Key, typename T>
 using HashMap = std::unordered_map<Key, T, std::hash<Key>, std::equal_to<Key>, Recycling<std::pair<const Key, T>>>;
+
+// As std::erase_if.
+template <typename T>
+void erase_if(Deque<T>& list, auto predicate) {
+  list.erase(std::remove_if(list.begin(), list.end(), predicate), list.end());
+}
 
 }  // namespace faultline::sim

@@ -86,7 +86,7 @@ void Tcu::begin(std::size_t slot, Miss& miss) {
   tell_walks();
   begin_again(slot);
   // Those that came for the same page while all slots were taken need no walk of their own.
-  std::erase_if(waiting_, [&walk](Miss* other) {
+  sim::erase_if(waiting_, [&walk](Miss* other) {
     if (!walk.serves(*other)) return false;
     walk.misses.push_back(other);
     return true;

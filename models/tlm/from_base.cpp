@@ -383,7 +383,7 @@ void FromBaseModule::end_response(const sc_core::sc_time& delay) {
 
 void FromBaseModule::abandon(Call& call) {
   starts_.strike(call.start);
-  std::erase(channel_of(*call.payload).waiting, &call);
+  sim::erase_if(channel_of(*call.payload).waiting, [&call](const Call* other) { return other == &call; });
   for (const auto& [number, train] : bursts_) {
     Burst& burst = sim::extension<Burst>(*train);
     if (burst.call == &call) burst.call = nullptr;

@@ -37,7 +37,7 @@ SendUnit::SendUnit(const EngineConfig& config, Forward& port, Injector& injector
 
 void SendUnit::enqueue(const BlockCommand& command) {
   // An earlier attempt that has not begun is not worth its cells any more.
-  std::erase_if(commands_, [&](const BlockCommand& waiting) {
+  sim::erase_if(commands_, [&](const BlockCommand& waiting) {
     return waiting.key.transfer == command.key.transfer && waiting.key.part == command.key.part;
   });
   commands_.push_back(command);
