@@ -26,11 +26,10 @@ TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const
   if (count == size_) return *this;
   TimeSequence part;
   if (count == 0) return part;
-  auto [s, left] = place_of(begin);
-  part.append(Segment{s->at(s->count - left), s->gap, std::min(left, count)});
-  while (part.size_ < count) {
-    ++s;
-    part.append(Segment{s->first, s->gap, std::min(s->count, count - part.size_)});
+  auto [first, next] = place_of(begin);
+  part.append(Segment{first.first, first.gap, std::min(first.count, count)});
+  for (; part.size_ < count; ++next) {
+    part.append(Segment{next->first, next->gap, std::min(next->count, count - part.size_)});
   }
   return part;
 }

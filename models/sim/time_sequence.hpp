@@ -78,9 +78,9 @@ class TimeSequence {
   void append(const TimeSequence& other, std::uint32_t begin = 0, Time by = Time{0}) {
     assert(begin <= other.size_);
     if (begin == other.size_) return;
-    auto [s, left] = other.place_of(begin);
-    append(Segment{s->at(s->count - left) + by, s->gap, left});
-    while (++s != other.segments_.end()) append(Segment{s->first + by, s->gap, s->count});
+    auto [first, next] = other.place_of(begin);
+    append(Segment{first.first + by, first.gap, first.count});
+    for (; next != other.segments_.end(); ++next) append(Segment{next->first + by, next->gap, next->count});
   }
 
   TimeSequence shifted(Time by) const { return suffix(0, by); }
@@ -93,10 +93,7 @@ class TimeSequence {
     return part;
   }
   // The progression from index i on.
-  Segment segment_at(std::uint32_t i) const {
-    const auto [s, left] = place_of(i);
-    return {s->at(s->count - left), s->gap, left};
-  }
+  Segment segment_at(std::uint32_t i) const { return place_of(i).rest; }
   // Removes the first, or the last, `count` instants.
   void drop_front(std::uint32_t count);
   void drop_back(std::uint32_t count);
@@ -108,16 +105,17 @@ class TimeSequence {
   bool operator==(const TimeSequence& other) const;
 
  private:
+  // An instant with those behind it: in its own segment, and the next segment.
   struct Place {
-    const Segment* segment;
-    std::uint32_t left;  // of its instants, with this one
+    Segment rest;
+    const Segment* next;
   };
   Place place_of(std::uint32_t i) const {
     assert(i < size_);
     const Segment* segment = segments_.end();
     std::uint32_t left = size_ - i;
     while ((--segment)->count < left) left -= segment->count;  // mostly it is the last one
-    return {segment, left};
+    return {{segment->at(segment->count - left), segment->gap, left}, segment + 1};
   }
 
   std::uint32_t size_ = 0;
