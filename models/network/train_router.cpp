@@ -76,7 +76,6 @@ void TrainRouter::change(unsigned port, tlm::tlm_generic_payload& payload, Train
     });
   }
   passage.known = train.cells();
-  passage.slots_told = std::min(passage.slots_told, from);
   switch_.arrive(passage, from);
   if (passage.gone) return;
   close(passage);

@@ -9,8 +9,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
+#include <stdexcept>
 
 #include "models/sim/recycling.hpp"
 #include "models/sim/time_sequence.hpp"
@@ -83,7 +83,7 @@ class SlotLedger {
     };
     auto part = std::find_if(freed_.begin(), freed_.end(), has_all);
     if (part == freed_.end()) {
-      assert(!freed_.empty());
+      if (freed_.empty()) throw std::logic_error("taking back a slot that was never given");
       in_order();
       part = freed_.begin();
     }

@@ -2,6 +2,7 @@
 #include "models/sim/time_sequence.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace faultline::sim {
@@ -206,11 +207,13 @@ TimeSequence without(const TimeSequence& a, const TimeSequence& b) {
     } else if (ia.now() == ib.now()) {
       ia.step();
       ib.step();
-    } else {
+    } else if (ia.now() < ib.now()) {
       out.append(ia.take_by(ib.now() - Time{1}));
+    } else {
+      break;
     }
   }
-  assert(ib.at_end());
+  if (!ib.at_end()) throw std::logic_error("taking an instant out of a sequence that does not have it");
   return out;
 }
 

@@ -136,7 +136,7 @@ TimeSequence not_before(const TimeSequence& a, Time t);
 
 // All instants of both, in order.
 TimeSequence merged(const TimeSequence& a, const TimeSequence& b);
-// The instants of a but for those of b, each as often as b has it. Requires that a has them.
+// The instants of a but for those of b, each as often as b has it. Throws std::logic_error if a has not got them.
 TimeSequence without(const TimeSequence& a, const TimeSequence& b);
 
 // A first-come server that remembers until when it is busy.

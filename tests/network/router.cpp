@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 #include "tests/support/network_mocks.hpp"
 
 using namespace faultline;
@@ -33,6 +35,46 @@ std::vector<Time> regular(Time first, Time gap, int count) {
   for (int i = 0; i < count; ++i) all.push_back(first + gap * i);
   return all;
 }
+
+// The neighbour of a router at its port 1: knows of slots only what the router says.
+struct Neighbour : sc_core::sc_module {
+  Neighbour(sc_core::sc_module_name name, network::Router& router, PayloadPool& pool)
+      : sc_module(name), out("out"), in("in"), pool_(pool) {
+    out.register_nb_transport_bw(this, &Neighbour::on_answers);
+    in.register_nb_transport_fw(this, &Neighbour::on_cells);
+    out.bind(router.in[1]);
+    router.out[1].bind(in);
+  }
+  InitiatorSocket<Neighbour> out;
+  TargetSocket<Neighbour> in;
+  std::map<const tlm::tlm_generic_payload*, TimeSequence> slots;  // of each train's cells
+
+  tlm::tlm_generic_payload& send(const TimeSequence& times) {
+    tlm::tlm_generic_payload& payload = pool_.acquire();
+    train_of(payload).cell_bytes = kCellBytes;
+    extension<network::PacketHeader>(payload).source = 1;
+    say(payload, times, 0);
+    return payload;
+  }
+  // Its cells from this one on come at other instants than was said.
+  void say(tlm::tlm_generic_payload& payload, const TimeSequence& times, std::uint32_t from) {
+    Train& train = train_of(payload);
+    train.times = times;
+    train.content = test::content_at(1, 0, train.bytes());
+    send_on(out, payload, {from});
+  }
+
+ private:
+  tlm::tlm_sync_enum on_answers(tlm::tlm_generic_payload& payload, Message& message, sc_core::sc_time&) {
+    const auto& answers = std::get<Answers>(message);
+    slots[&payload] = slots[&payload].prefix(answers.from);
+    slots[&payload].append(answers.instants);
+    return tlm::TLM_ACCEPTED;
+  }
+  tlm::tlm_sync_enum on_cells(tlm::tlm_generic_payload&, Message&, sc_core::sc_time&) { return tlm::TLM_ACCEPTED; }
+
+  PayloadPool& pool_;
+};
 
 }  // namespace
 
@@ -308,6 +350,32 @@ TEST_CASE("a train that slots cut is lengthened when its last cell leaves, whate
     CHECK(rigs[i]->delivered(3).size() == 17);
     CHECK(rigs[i]->delivered(3) == rigs[i + 1]->delivered(3));
   }
+}
+
+TEST_CASE("a router takes back what it said of the slot of a cell whose turn another has now") {
+  RouterConfig config;
+  config.local_buffer_cells = 2;
+  EventLoop loop("loop");
+  PayloadPool pool;
+  Trace trace;
+  const auto topology = network::make_topology({2, 1, 1, 1});
+  test::BareRouter node("node", 0, loop, pool, trace, config, *topology, 16);
+  test::NetworkSink sink("sink", config.local_buffer_cells, 1ms, true, node.context);
+  Neighbour neighbour("neighbour", *node.router, pool);
+  node.router->out[network::kLocalPort].bind(sink.in);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  auto& train = neighbour.send(TimeSequence::regular(1us, 9us, 2));
+  auto& other = neighbour.send(TimeSequence::single(20us));
+  sc_core::sc_start(sc_core::sc_time(4, sc_core::SC_US));
+  CHECK(neighbour.slots[&train].size() == 2);
+  CHECK(neighbour.slots[&other].size() == 0);
+  // The train's last cell comes behind the other train, which has the node's second slot then.
+  neighbour.say(train, TimeSequence::regular(1us, 29us, 2), 1);
+  sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_US));
+  CHECK(neighbour.slots[&train].size() == 1);
+  CHECK(neighbour.slots[&other].size() == 1);
+  sc_core::sc_start();
+  CHECK(neighbour.slots[&train].size() == 2);
 }
 
 TEST_CASE("a competitor that is ready when a cell of a run starts goes first, one picosecond later it does not") {

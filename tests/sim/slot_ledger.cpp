@@ -47,3 +47,10 @@ TEST_CASE("slots whose instants have passed are only counted") {
   slots.take(2);
   CHECK(slots.next() == Time{60});
 }
+
+TEST_CASE("a slot that was never given cannot be taken back") {
+  SlotLedger slots(1);
+  CHECK_THROWS_AS(slots.hold(TimeSequence::single(Time{10})), std::logic_error);
+  slots.free(TimeSequence::single(Time{20}), Time{0});
+  CHECK_THROWS_AS(slots.hold(TimeSequence::single(Time{10})), std::logic_error);
+}

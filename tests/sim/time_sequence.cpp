@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 using namespace faultline::sim;
@@ -74,6 +75,21 @@ TEST_CASE("slicing, counting and appending agree with the list of cells") {
     const Time t{*rc::gen::inRange(0, 3000)};
     const auto before = std::count_if(all.begin(), all.end(), [t](Time at) { return at < t; });
     RC_ASSERT(s.count_before(t) == before);
+  }));
+}
+
+TEST_CASE("what is merged into a sequence can be taken out of it again, and nothing else can") {
+  REQUIRE(rc::check([] {
+    const TimeSequence a = any_sequence(), b = any_sequence();
+    const TimeSequence both = merged(a, b);
+    std::vector<Time> expected = cells(a), more = cells(b);
+    expected.insert(expected.end(), more.begin(), more.end());
+    std::sort(expected.begin(), expected.end());
+    RC_ASSERT(cells(both) == expected);
+    RC_ASSERT(cells(without(both, b)) == cells(a));
+    const Time t{*rc::gen::inRange(0, 3000)};
+    if (std::count(expected.begin(), expected.end(), t) > 0) return;
+    RC_ASSERT_THROWS_AS(without(both, TimeSequence::single(t)), std::logic_error);
   }));
 }
 
