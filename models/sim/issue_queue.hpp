@@ -184,8 +184,8 @@ class IssueQueue {
     if (was_idle) kind.round_trip = freed.front() - since;
     if (freed.size() > 1) {
       kind.gap = freed.back() - freed.at(freed.size() - 2);
-    } else if (!was_idle && freed.back() > kind.slots.last()) {
-      kind.gap = freed.back() - kind.slots.last();
+    } else if (const Time last = kind.slots.last(); !was_idle && last > Time{0} && freed.back() > last) {
+      kind.gap = freed.back() - last;  // last is 0 where none is kept: that is no gap
     }
     // Where all slots are known, those that come free after them change nothing.
     const bool matters = doubtful_at_ != kNever || freed.front() < kind.slots.last_taken();

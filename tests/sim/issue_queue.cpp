@@ -141,6 +141,20 @@ TEST_CASE("issue queue: a run whose slots come free as was guessed stays whole")
   CHECK(stage.runs_taken_back <= 1);
 }
 
+TEST_CASE("issue queue: the first slot that is known says nothing of the gap to the next") {
+  Owner owner;
+  Queue queue({2}, owner);
+  const Time start = 24h;
+  queue.submit({0, TimeSequence::regular(start, 1ns, 2)});
+  queue.issue(start);
+  // Only the second cell's slot is known: the first one's may come as soon as that.
+  queue.give(TimeSequence::single(start + 20ns), start + 1ns, start + 5ns);
+  queue.submit({2, TimeSequence::regular(start + 20ns, 0ns, 4)});
+  const TimeSequence& issued = queue.issue(start + 20ns).issued;
+  CHECK(issued.size() == 4);
+  CHECK(issued.back() < start + 1us);
+}
+
 TEST_CASE("issue queue: what is ready earlier takes the turn of cells that have not gone, and their slots") {
   Owner owner;
   Queue queue({8}, owner);
