@@ -34,8 +34,8 @@ void Switch::wake(std::uint64_t index) {
 Time Switch::eligible(unsigned index, const Output& output) const {
   const Queue& queue = queues_[index];
   const Time ready = std::max({queue.ready, queue.free, output.free, loop_.now()});
-  const Time slot = output.lanes[queue.channel].next();
-  const Time at = slot == kNever ? kNever : std::max(ready, slot);
+  const SlotLedger& lane = output.lanes[queue.channel];
+  const Time at = lane.by(ready) > 0 ? ready : lane.next();  // the order of slots matters only where none is free
   if (output.outages.empty()) return at;
   return output.outages.cover(ready) ? ready : std::min(at, output.outages.next_change(ready));
 }
