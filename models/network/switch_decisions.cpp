@@ -63,7 +63,10 @@ void Switch::serve(unsigned index) {
     Transit& transit = head_of(competitors.front());
     decide(transit, TimeSequence::single(now + transit.service), output.outages.cover(now));
   }
-  for (const unsigned queue : competitors) make_room(queue);
+  // A cell that leaves here, too, has its turn behind those of the others.
+  for (const unsigned queue : competitors) {
+    if (queues_[queue].leaves_by != index) make_room(queue);
+  }
 }
 
 // How many of the cells of a queue's first train come before those of its others.
