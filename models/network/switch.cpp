@@ -90,6 +90,7 @@ void Switch::decide(Transit& transit, const TimeSequence& departures, bool lost)
   if (!transit.is_ahead) {
     if (transit.last_start() > settled()) {
       output.ahead.push_back(&transit);
+      ++queue.ahead;
       transit.is_ahead = true;
       transit.ahead_from = first;
     } else {
@@ -112,6 +113,7 @@ void Switch::settle(Output& output) {
       earn(output, *transit, transit->departures.size());
     }
     transit->is_ahead = false;
+    --queues_[transit->queue].ahead;
     if (!transit->busy()) left.push_back(transit);
     return true;
   });
@@ -162,7 +164,7 @@ void Switch::take_back(unsigned index, Time from) {
   }
   if (!queues.empty() && output.credit < 0) output.credit = kOneByOne;
   for (const auto& [queue, start] : queues) {
-    for (unsigned other = 0; other < outputs_.size(); ++other) {
+    for (unsigned other = 0; queues_[queue].ahead > ahead_at(index, queue) && other < outputs_.size(); ++other) {
       const auto& ahead = outputs_[other].ahead;
       if (other != index && std::any_of(ahead.begin(), ahead.end(), [&, q = queue, s = start](const Transit* transit) {
             return transit->queue == q && !transit->departures.empty() && transit->last_start() >= s;
@@ -173,17 +175,30 @@ void Switch::take_back(unsigned index, Time from) {
   }
   for (const auto& [queue, start] : queues) {
     Queue& q = queues_[queue];
-    q.free = q.gone;
-    for (const Output& each : outputs_) {
-      for (const Transit* transit : each.ahead) {
-        if (transit->queue == queue && !transit->departures.empty()) {
-          q.free = std::max(q.free, transit->departures.back());
-        }
-      }
-    }
-    if (q.leaves_by != kNowhere) arm(q.leaves_by);
+    q.free = last_departure(queue, index);
+    if (q.leaves_by != kNowhere && q.leaves_by != index) arm(q.leaves_by);
   }
   arm(index);  // others that wait may go earlier
+}
+
+// Trains of the queue that are ahead there.
+unsigned Switch::ahead_at(unsigned index, unsigned queue) const {
+  const auto& ahead = outputs_[index].ahead;
+  return static_cast<unsigned>(
+      std::count_if(ahead.begin(), ahead.end(), [queue](const Transit* transit) { return transit->queue == queue; }));
+}
+
+// Of the cells of the queue that are decided on, which leave by this output or others.
+Time Switch::last_departure(unsigned queue, unsigned index) const {
+  Time last = queues_[queue].gone;
+  for (unsigned left = queues_[queue].ahead; left > 0; index = index + 1 < outputs_.size() ? index + 1 : 0) {
+    for (const Transit* transit : outputs_[index].ahead) {
+      if (transit->queue != queue) continue;
+      --left;
+      if (!transit->departures.empty()) last = std::max(last, transit->departures.back());
+    }
+  }
+  return last;
 }
 
 // A cell arrives before others of its queue that are decided on.

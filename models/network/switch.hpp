@@ -110,6 +110,7 @@ class Switch {
     sim::Time ready{0};          // the first that waits; and where it leaves
     unsigned leaves_by = kNowhere;
     unsigned channel = 0;
+    unsigned ahead = 0;                    // trains of it that are, at whatever output
     sim::SmallVector<Waiting, 2> waiting;  // in the order of their arrival
   };
   struct alignas(64) Output {
@@ -149,6 +150,8 @@ class Switch {
   // Of the output what starts at `from` or later; of the queue what arrives later.
   void take_back(unsigned output, sim::Time from);
   void take_back_behind(unsigned queue, sim::Time arrival);
+  unsigned ahead_at(unsigned output, unsigned queue) const;
+  sim::Time last_departure(unsigned queue, unsigned output) const;
   void make_room(unsigned queue);
   void settle(Output& output);
   void have_started(const Transit& transit);
