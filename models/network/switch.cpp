@@ -52,7 +52,7 @@ void Switch::arrive(Transit& transit, std::uint32_t from) {
 void Switch::slots_freed(unsigned index, unsigned channel, const TimeSequence& instants) {
   Output& output = outputs_[index];
   SlotLedger& lane = output.lanes[channel];
-  const bool had_none = lane.by(loop_.now()) == 0;
+  const bool had_none = !lane.any_by(loop_.now());
   lane.free(instants, loop_.now());
   if (had_none && !output.heads.empty()) arm(index);
 }

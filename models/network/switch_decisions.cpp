@@ -35,7 +35,7 @@ Time Switch::eligible(unsigned index, const Output& output) const {
   const Queue& queue = queues_[index];
   const Time ready = std::max({queue.ready, queue.free, output.free, loop_.now()});
   const SlotLedger& lane = output.lanes[queue.channel];
-  const Time at = lane.by(ready) > 0 ? ready : lane.next();  // the order of slots matters only where none is free
+  const Time at = lane.any_by(ready) ? ready : lane.next();  // the order of slots matters only where none is free
   if (output.outages.empty()) return at;
   return output.outages.cover(ready) ? ready : std::min(at, output.outages.next_change(ready));
 }

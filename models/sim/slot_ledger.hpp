@@ -21,11 +21,16 @@ class SlotLedger {
  public:
   explicit SlotLedger(std::uint32_t slots) : at_hand_(slots) {}
 
-  // How many more cells can have a slot by then; how many can have one of which the instant is known.
+  // How many more cells can have a slot by then, and whether any; how many can have one of which the instant is known.
   std::uint32_t by(Time t) const {
     std::int64_t slots = at_hand_;
     for (const TimeSequence& part : freed_) slots += part.count_by(t);
     return positive(slots);
+  }
+  bool any_by(Time t) const {
+    std::int64_t slots = at_hand_;
+    for (auto part = freed_.begin(); slots <= 0 && part != freed_.end(); ++part) slots += part->count_by(t);
+    return slots > 0;
   }
   std::uint32_t known() const {
     std::int64_t slots = at_hand_;
