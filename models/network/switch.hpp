@@ -140,7 +140,8 @@ class Switch {
   void serve(unsigned output);
   sim::TimeSequence alone(unsigned output, const Transit& transit) const;
   bool serve_stream(unsigned queue);
-  bool serve_rounds(unsigned output, const Competitors& competitors);
+  bool serve_rounds(unsigned output, Competitors competitors);
+  std::uint32_t rounds_in_time(unsigned output, const Competitors& competitors, sim::Time start) const;
   sim::Time next_rival(unsigned output, std::span<const unsigned> but) const;
   bool go_ahead(Transit& transit, bool between);
   bool fits_between(const Transit& transit) const;

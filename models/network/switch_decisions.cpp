@@ -127,39 +127,57 @@ bool Switch::serve_stream(unsigned index) {
   return true;
 }
 
-// With all k competitors ready whenever it is their turn, the j-th goes at now + s(0) + ... + s(j-1), and again each
-// s(0) + ... + s(k-1) after that.
-bool Switch::serve_rounds(unsigned index, const Competitors& competitors) {
-  Output& output = outputs_[index];
+// With all k competitors ready whenever it is their turn, the j-th goes at start + s(0) + ... + s(j-1), and again each
+// s(0) + ... + s(k-1) after that. Those that have cells left when one has none go on in turn.
+bool Switch::serve_rounds(unsigned index, Competitors competitors) {
   const Time now = loop_.now();
+  Time start = now;
+  for (std::uint32_t least = 2; !competitors.empty(); least = 1) {
+    std::uint32_t rounds = rounds_in_time(index, competitors, start);
+    if (rounds < least) break;
+    const Time until = next_rival(index, {competitors.data(), competitors.size()});
+    Time period{0};
+    for (const unsigned queue : competitors) period += head_of(queue).service;
+    if (until != kNever) {
+      // Only rounds whose last cell starts before.
+      const Time last_turn = start + period - head_of(competitors.back()).service;
+      if (until <= last_turn + (least - 1) * period) break;
+      const std::int64_t whole = divide_up((until - last_turn).count(), period.count());
+      rounds = static_cast<std::uint32_t>(std::min<std::int64_t>(rounds, whole));
+    }
+    Time departure = start;
+    for (const unsigned queue : competitors) {
+      Transit& transit = head_of(queue);
+      departure += transit.service;
+      decide(transit, TimeSequence::regular(departure, period, rounds));
+    }
+    start += rounds * period;
+    // Another train of the queue is a rival.
+    const auto ends = [&](unsigned queue) {
+      return queues_[queue].leaves_by != index || head_of(queue).departures.empty();
+    };
+    competitors.erase(std::remove_if(competitors.begin(), competitors.end(), ends), competitors.end());
+  }
+  return start > now;
+}
+
+// How many rounds all competitors can go from `start` on: each with as many cells as certainly come in time, which are
+// those of one progression that is not slower than the rounds.
+std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start) const {
   Time period{0};
   for (const unsigned queue : competitors) period += head_of(queue).service;
   std::uint32_t rounds = UINT32_MAX;
   for (const unsigned queue : competitors) {
     const Transit& transit = head_of(queue);
-    // As many cells as certainly come in time: those of one progression that is not slower than the rounds.
+    if (transit.ready() > start) return 0;
     const TimeSequence::Segment next = transit.arrivals->segment_at(transit.departures.size());
     const std::uint32_t in_time = next.gap <= period ? std::min(next.count, first_cells(queue)) : 1;
     // Others of the channel take slots, too.
-    const std::uint32_t slots = output.lanes[transit.channel].by(now) / static_cast<std::uint32_t>(competitors.size());
+    const std::uint32_t slots =
+        outputs_[index].lanes[transit.channel].by(loop_.now()) / static_cast<std::uint32_t>(competitors.size());
     rounds = std::min({rounds, in_time, slots});
   }
-  if (rounds < 2) return false;
-  const Time until = next_rival(index, {competitors.data(), competitors.size()});
-  const Time last_turn = now + period - head_of(competitors.back()).service;
-  if (until != kNever) {
-    // Only rounds whose last cell starts before.
-    if (until <= last_turn + period) return false;
-    const std::int64_t whole = divide_up((until - last_turn).count(), period.count());
-    rounds = static_cast<std::uint32_t>(std::min<std::int64_t>(rounds, whole));
-  }
-  Time departure = now;
-  for (const unsigned queue : competitors) {
-    Transit& transit = head_of(queue);
-    departure += transit.service;
-    decide(transit, TimeSequence::regular(departure, period, rounds));
-  }
-  return true;
+  return rounds;
 }
 
 // The instant before which no cell that is known of another queue can want the output; any that is not later than now,
