@@ -133,8 +133,8 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
   const Time now = loop_.now();
   Time start = now;
   for (std::uint32_t least = 2; !competitors.empty(); least = 1) {
-    std::uint32_t rounds = rounds_in_time(index, competitors, start);
-    if (rounds < least) break;
+    std::uint32_t rounds = rounds_in_time(index, competitors, start, least);
+    if (rounds == 0) break;
     const Time until = next_rival(index, {competitors.data(), competitors.size()});
     Time period{0};
     for (const unsigned queue : competitors) period += head_of(queue).service;
@@ -162,20 +162,25 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
 }
 
 // How many rounds all competitors can go from `start` on: each with as many cells as certainly come in time, which are
-// those of one progression that is not slower than the rounds.
-std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start) const {
+// those of one progression that is not slower than the rounds. 0 if that is less than `least`.
+std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start,
+                                     std::uint32_t least) const {
   Time period{0};
-  for (const unsigned queue : competitors) period += head_of(queue).service;
+  for (const unsigned queue : competitors) {
+    const Transit& transit = head_of(queue);
+    if (queues_[queue].ready > start || transit.undecided() < least) return 0;
+    period += transit.service;
+  }
   std::uint32_t rounds = UINT32_MAX;
   for (const unsigned queue : competitors) {
     const Transit& transit = head_of(queue);
-    if (transit.ready() > start) return 0;
     const TimeSequence::Segment next = transit.arrivals->segment_at(transit.departures.size());
     const std::uint32_t in_time = next.gap <= period ? std::min(next.count, first_cells(queue)) : 1;
     // Others of the channel take slots, too.
     const std::uint32_t slots =
         outputs_[index].lanes[transit.channel].by(loop_.now()) / static_cast<std::uint32_t>(competitors.size());
     rounds = std::min({rounds, in_time, slots});
+    if (rounds < least) return 0;
   }
   return rounds;
 }
