@@ -12,6 +12,7 @@
 
 using namespace faultline;
 using namespace faultline::test;
+using namespace std::chrono_literals;
 using sim::Time;
 using workloads::ArrivalConfig;
 using workloads::ArrivalKind;
