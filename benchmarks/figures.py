@@ -118,8 +118,9 @@ def crowd(memory, n):
     return Run("bench_transfers", [*FAULTING, *shape, *memory, *workload], n, 3, scaled=True)
 
 
-RUNS["crowd_fits"] = crowd("12 MiB", 20)
-RUNS["crowd_swaps"] = crowd("24 MiB", 20)
+# Long enough that pages are swapped, however fast the host.
+RUNS["crowd_fits"] = crowd("12 MiB", 200)
+RUNS["crowd_swaps"] = crowd("24 MiB", 200)
 
 # The flows of the comparison with ns-3: blocks of each, so that ns-3 takes about a second.
 FLOWS = {1: ("2x1x1x2", 0, 2000), 64: ("2x4x2x5", 1, 40), 4096: ("4x16x16x5", 1, 1)}
