@@ -298,6 +298,19 @@ TEST_CASE("three inputs share an output equally, the network interface among the
   }
 }
 
+TEST_CASE("trains that share an output cost no more events if they have different lengths") {
+  RouterConfig config;
+  config.buffer_cells = config.local_buffer_cells = 64;
+  NetworkRig equal("equal", kTwoQfdbs, config, 16), different("different", kTwoQfdbs, config, 16);
+  for (const NodeId source : {1U, 2U, 3U}) {
+    equal.source(source).post(cells(4, 1us, 16));
+    different.source(source).post(cells(4, 1us, 20 - 4 * source));
+  }
+  sc_core::sc_start();
+  CHECK(different.delivered(4).size() == 16 + 12 + 8);
+  CHECK(different.loop.events_run() <= equal.loop.events_run());
+}
+
 TEST_CASE("cells of a run that have not started are taken back for a competitor that becomes known later") {
   NetworkRig single("single", kTwoQfdbs, {}, 1), train("train", kTwoQfdbs, {}, 16);
   for (NetworkRig* rig : {&single, &train}) {
