@@ -13,9 +13,7 @@
 #include "workloads/configuration.hpp"
 
 using namespace faultline;
-using namespace faultline::app;
 using namespace faultline::experiment;
-using namespace faultline::runs;
 
 TEST_CASE("the parameters that figures name as fitted are those that are declared so, and no others") {
   const std::filesystem::path configs = test::source_tree() / "configs";

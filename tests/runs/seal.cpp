@@ -9,7 +9,6 @@
 #include "src/runs/seal.hpp"
 #include "tests/support/sandbox.hpp"
 
-using namespace faultline::experiment;
 using namespace faultline::runs;
 using namespace faultline::test;
 using Catch::Matchers::Contains;
