@@ -101,7 +101,10 @@ sim::Task<sim::Vector<BankFault>> SmmuDriver::handle_interrupt(cpu::Execution& i
     co_await cpu_.mmio_read(irq, Work::irq, base_ + reg::cbfrsynra(bank), 4);
     co_await cpu_.mmio_write(irq, Work::irq, page + reg::cb::kFSR, fsr, 4);
     if ((fsr & reg::fsr::kMULTI) != 0) ++lost_records_;
-    faults.push_back({bank, banks_[bank].pdid, address, (syndrome & reg::fsynr0::kWNR) != 0, stalled});
+    // SS is gone where a thread's RESUME has come between. What that tries again may fault before FSR is cleared, so
+    // that nothing but this record tells of it. External faults never stall.
+    const bool may_stall = (banks_[bank].sctlr & reg::sctlr::kCFCFG) != 0 && (fsr & reg::fsr::kFault) != reg::fsr::kEF;
+    faults.push_back({bank, banks_[bank].pdid, address, (syndrome & reg::fsynr0::kWNR) != 0, stalled || may_stall});
   }
   co_return faults;
 }

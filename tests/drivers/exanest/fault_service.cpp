@@ -267,6 +267,39 @@ TEST_CASE("a fault of a masked bank interrupts when the bank is resumed") {
   CHECK(b.counted("cpu.interrupts") == 2);
 }
 
+TEST_CASE("whenever stalled accesses are tried again while the handler runs, and fault again, a message tells of it") {
+  FaultBench b(stalling(false));
+  constexpr unsigned kInstants = 128;
+  const VirtualAddress begin = b.vm.map(*b.process, 2 * kInstants * kPage).value;
+  cpu::Execution& elsewhere = b.cpu.new_thread("elsewhere", b.cpu.config().interrupt_core + 1);
+  const auto resume_at = [&b, &elsewhere](Time when) -> Task<void> {
+    co_await b.node.loop.until(when);
+    co_await b.service.resume(elsewhere, 0, true);
+  };
+  for (unsigned n = 0; n < kInstants; ++n) {
+    INFO(n);
+    const Time at = b.node.now() + 1us;
+    const std::uint64_t told = b.counted("driver.fault_records");
+    // Two, so that MULTI stands before the handler comes.
+    const VirtualAddress va = begin + 2 * n * kPage;
+    const Answer& first = b.read(va, at);
+    const Answer& second = b.read(va + kPage, at);
+    // At any time before the handler and in it: a thread has to get its core first.
+    b.tasks.start(resume_at(at + (b.cpu_config.irq_to_handler + b.handler()) * n / kInstants));
+    b.run_until(at + 1ms);
+    CHECK(b.counted("smmu.stalls") == 4 * (n + 1));
+    CHECK(b.counted("driver.fault_records") > told);
+    sim::Vector<exanest::FaultMessage> records;
+    b.tasks.start(FaultBench::receive(b, records));
+    b.run_until(b.node.now() + 1ms);
+    REQUIRE(b.vm.make_present(*b.process, va, 2 * kPage) == Error::none);
+    b.tasks.start(b.service.resume(b.thread, 0, true));
+    b.run_until(b.node.now() + 1ms);
+    CHECK(first.status == tlm::TLM_OK_RESPONSE);
+    CHECK(second.status == tlm::TLM_OK_RESPONSE);
+  }
+}
+
 TEST_CASE("a stalled access that no message can tell of is terminated") {
   DriverConfig config = stalling(false);
   config.driver.netlink_socket_records = 1;
