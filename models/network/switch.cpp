@@ -188,7 +188,7 @@ unsigned Switch::ahead_at(unsigned index, unsigned queue) const {
       std::count_if(ahead.begin(), ahead.end(), [queue](const Transit* transit) { return transit->queue == queue; }));
 }
 
-// Of the cells of the queue that are decided on, which leave by this output or others.
+// When the last of the queue's cells that are decided on leaves. Most leave by this output.
 Time Switch::last_departure(unsigned queue, unsigned index) const {
   Time last = queues_[queue].gone;
   for (unsigned left = queues_[queue].ahead; left > 0; index = index + 1 < outputs_.size() ? index + 1 : 0) {
@@ -247,7 +247,7 @@ void Switch::queue_up(Transit& transit) {
   if (!waiting.empty()) {
     leaves_by = waiting.front().output;
     queue.ready = waiting.front().ready;
-    queue.channel = waiting.front().channel;
+    queue.channel = static_cast<std::uint16_t>(waiting.front().channel);
   }
   if (leaves_by == queue.leaves_by) return;
   if (queue.leaves_by != kNowhere) {

@@ -109,10 +109,11 @@ class Switch {
     sim::Time last_arrival{-1};  // of cells that are decided on none arrives later
     sim::Time ready{0};          // the first that waits; and where it leaves
     unsigned leaves_by = kNowhere;
-    unsigned channel = 0;
-    unsigned ahead = 0;                    // trains of it that are, at whatever output
+    std::uint16_t channel = 0;
+    std::uint16_t ahead = 0;               // its trains that are ahead, at any output
     sim::SmallVector<Waiting, 2> waiting;  // in the order of their arrival
   };
+  static_assert(sizeof(Queue) == 128);
   struct alignas(64) Output {
     sim::Time free{0}, gone{0};  // of the last cell that is decided on; whose train is not ahead
     sim::Time armed = sim::kNever;

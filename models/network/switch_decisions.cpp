@@ -63,7 +63,7 @@ void Switch::serve(unsigned index) {
     Transit& transit = head_of(competitors.front());
     decide(transit, TimeSequence::single(now + transit.service), output.outages.cover(now));
   }
-  // A cell that leaves here, too, has its turn behind those of the others.
+  // A queue whose next cell leaves here, too, has its turn behind those that are decided on now.
   for (const unsigned queue : competitors) {
     if (queues_[queue].leaves_by != index) make_room(queue);
   }
@@ -152,7 +152,7 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
       decide(transit, TimeSequence::regular(departure, period, rounds));
     }
     start += rounds * period;
-    // Another train of the queue is a rival.
+    // A train of the queue that has not begun is a rival.
     const auto ends = [&](unsigned queue) {
       return queues_[queue].leaves_by != index || head_of(queue).departures.empty();
     };
@@ -161,8 +161,8 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
   return start > now;
 }
 
-// How many rounds all competitors can go from `start` on: each with as many cells as certainly come in time, which are
-// those of one progression that is not slower than the rounds. 0 if that is less than `least`.
+// For how many rounds from `start` on all competitors have slots at hand, and cells that certainly come in time: those
+// of one progression that is not slower than the rounds. 0 if that is less than `least`.
 std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start,
                                      std::uint32_t least) const {
   Time period{0};

@@ -303,11 +303,11 @@ TEST_CASE("trains that share an output cost no more events if they have differen
   config.buffer_cells = config.local_buffer_cells = 64;
   NetworkRig equal("equal", kTwoQfdbs, config, 16), different("different", kTwoQfdbs, config, 16);
   for (const NodeId source : {1U, 2U, 3U}) {
-    equal.source(source).post(cells(4, 1us, 16));
-    different.source(source).post(cells(4, 1us, 20 - 4 * source));
+    equal.source(source).post(cells(4 + source, 1us, 12));
+    different.source(source).post(cells(4 + source, 1us, 20 - 4 * source));
   }
   sc_core::sc_start();
-  CHECK(different.delivered(4).size() == 16 + 12 + 8);
+  for (const NodeId source : {1U, 2U, 3U}) CHECK(different.delivered(4 + source).size() == 20 - 4 * source);
   CHECK(different.loop.events_run() <= equal.loop.events_run());
 }
 
@@ -365,7 +365,7 @@ TEST_CASE("a train that slots cut is lengthened when its last cell leaves, whate
   }
 }
 
-TEST_CASE("a router takes back what it said of the slot of a cell whose turn another has now") {
+TEST_CASE("a router takes back what it said of a cell's slot when another cell has its turn") {
   RouterConfig config;
   config.local_buffer_cells = 2;
   EventLoop loop("loop");
