@@ -164,7 +164,8 @@ void Switch::take_back(unsigned index, Time from) {
   }
   if (!queues.empty() && output.credit < 0) output.credit = kOneByOne;
   for (const auto& [queue, start] : queues) {
-    for (unsigned other = 0; queues_[queue].ahead > ahead_at(index, queue) && other < outputs_.size(); ++other) {
+    if (queues_[queue].ahead == ahead_at(index, queue)) continue;
+    for (unsigned other = 0; other < outputs_.size(); ++other) {
       const auto& ahead = outputs_[other].ahead;
       if (other != index && std::any_of(ahead.begin(), ahead.end(), [&, q = queue, s = start](const Transit* transit) {
             return transit->queue == q && !transit->departures.empty() && transit->last_start() >= s;

@@ -142,8 +142,11 @@ class Switch {
   sim::TimeSequence alone(unsigned output, const Transit& transit) const;
   bool serve_stream(unsigned queue);
   bool serve_rounds(unsigned output, Competitors competitors);
-  std::uint32_t rounds_in_time(unsigned output, const Competitors& competitors, sim::Time start,
-                               std::uint32_t least) const;
+  struct Rounds {
+    std::uint32_t count = 0;
+    sim::Time period{0};  // of one of them
+  };
+  Rounds rounds_in_time(unsigned output, const Competitors& competitors, sim::Time start, std::uint32_t least) const;
   sim::Time next_rival(unsigned output, std::span<const unsigned> but) const;
   bool go_ahead(Transit& transit, bool between);
   bool fits_between(const Transit& transit) const;

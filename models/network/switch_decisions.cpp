@@ -133,11 +133,9 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
   const Time now = loop_.now();
   Time start = now;
   for (std::uint32_t least = 2; !competitors.empty(); least = 1) {
-    std::uint32_t rounds = rounds_in_time(index, competitors, start, least);
+    auto [rounds, period] = rounds_in_time(index, competitors, start, least);
     if (rounds == 0) break;
     const Time until = next_rival(index, {competitors.data(), competitors.size()});
-    Time period{0};
-    for (const unsigned queue : competitors) period += head_of(queue).service;
     if (until != kNever) {
       // Only rounds whose last cell starts before.
       const Time last_turn = start + period - head_of(competitors.back()).service;
@@ -162,16 +160,15 @@ bool Switch::serve_rounds(unsigned index, Competitors competitors) {
 }
 
 // For how many rounds from `start` on all competitors have slots at hand, and cells that certainly come in time: those
-// of one progression that is not slower than the rounds. 0 if that is less than `least`.
-std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start,
-                                     std::uint32_t least) const {
-  Time period{0};
+// of one progression that is not slower than the rounds. None if that is less than `least`.
+Switch::Rounds Switch::rounds_in_time(unsigned index, const Competitors& competitors, Time start,
+                                      std::uint32_t least) const {
+  auto [rounds, period] = Rounds{UINT32_MAX, Time{0}};
   for (const unsigned queue : competitors) {
     const Transit& transit = head_of(queue);
-    if (queues_[queue].ready > start || transit.undecided() < least) return 0;
+    if (queues_[queue].ready > start || transit.undecided() < least) return {};
     period += transit.service;
   }
-  std::uint32_t rounds = UINT32_MAX;
   for (const unsigned queue : competitors) {
     const Transit& transit = head_of(queue);
     const TimeSequence::Segment next = transit.arrivals->segment_at(transit.departures.size());
@@ -180,9 +177,9 @@ std::uint32_t Switch::rounds_in_time(unsigned index, const Competitors& competit
     const std::uint32_t slots =
         outputs_[index].lanes[transit.channel].by(loop_.now()) / static_cast<std::uint32_t>(competitors.size());
     rounds = std::min({rounds, in_time, slots});
-    if (rounds < least) return 0;
+    if (rounds < least) return {};
   }
-  return rounds;
+  return {rounds, period};
 }
 
 // The instant before which no cell that is known of another queue can want the output; any that is not later than now,
