@@ -255,7 +255,7 @@ class IssueQueue {
   // has the slot now than after an idle while. None goes now: whether it may has to be known before it goes.
   void guess(Run& run, Time now) {
     for (Kind& kind : kinds_) kind.guessed = kind.slots.last();
-    for (std::uint32_t cell = run.issued.size(); cell < run.item.ready.size(); ++cell) {
+    for (std::uint32_t cell = run.issued.size(); cell < run.item.ready.size(); cell = run.issued.size()) {
       Time goes = std::max({run.item.ready.at(cell), run.issued.back(), now + Time{1}});
       for (Kind& kind : kinds_) {
         Time slot = kind.slots.next();
@@ -267,6 +267,30 @@ class IssueQueue {
         goes = std::max(goes, slot);
       }
       run.issued.append(goes);
+      guess_steadily(run, cell);
+    }
+  }
+  // The same for the cells behind this one at once, as long as all that each waits for comes as late after the last one
+  // as that did.
+  void guess_steadily(Run& run, std::uint32_t cell) {
+    const TimeSequence::Segment& last = run.issued.segments().back();
+    const Time goes = last.last();
+    const Time step = last.gap;
+    const TimeSequence::Segment ready = run.item.ready.segment_at(cell);
+    const std::uint32_t cells = ready.count - 1;
+    if (cells == 0 || last.count == 1 || ready.gap > step) return;
+    bool is_steady = ready.first == goes && ready.gap == step;
+    for (const Kind& kind : kinds_) {
+      if (kind.slots.by(goes) >= cells) continue;
+      const bool may_be_later = kind.gap > step || kind.round_trip > step * std::min(last.count, kind.count);
+      if (may_be_later || kind.slots.known() > 0) return;
+      is_steady |= kind.guessed == goes && kind.gap == step;
+    }
+    if (!is_steady) return;
+    run.issued.append({goes + step, step, cells});
+    for (Kind& kind : kinds_) {
+      kind.slots.take(cells);
+      kind.guessed += kind.gap * cells;
     }
   }
   // When a cell went; before the run's first one are those of the runs before it.
