@@ -47,7 +47,7 @@ void TrainRouter::accept(unsigned port, tlm::tlm_generic_payload& payload, Train
     passage.injection = first_injected_[passage.queue] + injected.size();
     injected.emplace_back();
   }
-  passage.departures = {};
+  passage.departures.clear();
   passage.payload = &payload;
   passage.train = &train;
   passage.port = port;

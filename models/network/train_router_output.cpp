@@ -117,7 +117,7 @@ TrainRouter::Departed& TrainRouter::new_payload(Passage& passage, std::uint32_t 
   departed.train = &train;
   departed.channel = passage.channel;
   departed.first = first;
-  departed.freed = {};
+  departed.freed.clear();
   if (passage.output == kLocalPort) {
     forget();
     given_.push_back(&departed);

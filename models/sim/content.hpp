@@ -23,7 +23,7 @@ class Content {
   static constexpr std::uint64_t kZeros = 0;
   static constexpr std::uint64_t kLiteral = UINT64_MAX;
 
-  Content() = default;
+  Content() noexcept {}  // NOLINT(modernize-use-equals-default): see PlainVector
   static Content zeros(std::uint32_t length);
   static Content pattern(std::uint64_t seed, std::uint64_t start, std::uint32_t length);
   // The lowest `length` (1 to 8) bytes of value, little-endian.
@@ -33,6 +33,10 @@ class Content {
 
   std::uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  void clear() {
+    extents_.clear();
+    size_ = 0;
+  }
   std::uint8_t byte(std::uint32_t at) const;
   // Up to 8 bytes from `at` on, little-endian. Requires at + length <= size().
   std::uint64_t word(std::uint32_t at, std::uint32_t length = 8) const;

@@ -13,10 +13,10 @@ tlm::tlm_generic_payload& PayloadPool::acquire() {
   payload.acquire();
   Train& train = train_of(payload);
   renew(train);
-  train.times = {};
+  train.times.clear();
   train.cell_bytes = 0;
   train.is_open = false;
-  train.content = {};
+  train.content.clear();
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   payload.set_data_ptr(nullptr);
   payload.set_byte_enable_ptr(nullptr);

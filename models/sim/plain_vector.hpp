@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -18,7 +19,8 @@ class PlainVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  PlainVector() = default;
+  // Not defaulted, here and in what is made of it: {} would write zeros to the room for values.
+  PlainVector() noexcept {}  // NOLINT(modernize-use-equals-default)
   PlainVector(const PlainVector& other) : size_(other.size_), own_(other.own_) {
     if (other.block_ != nullptr) [[unlikely]]
       move_to_block(other.block_, other.capacity_);
@@ -28,7 +30,13 @@ class PlainVector {
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, places)),
         own_(other.own_) {}
-  PlainVector& operator=(const PlainVector& other) { return *this = PlainVector(other); }
+  PlainVector& operator=(const PlainVector& other) {
+    if (block_ != nullptr || other.block_ != nullptr) [[unlikely]]
+      return *this = PlainVector(other);
+    size_ = other.size_;
+    own_ = other.own_;
+    return *this;
+  }
   // The other one gives back the block that this one had.
   PlainVector& operator=(PlainVector&& other) noexcept {
     std::swap(block_, other.block_);
@@ -37,15 +45,15 @@ class PlainVector {
     own_ = other.own_;
     return *this;
   }
-  ~PlainVector() {
+  [[gnu::always_inline]] ~PlainVector() {
     if (block_ != nullptr) [[unlikely]]
       give_block(block_, capacity_ * sizeof(T));
   }
 
   std::uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* begin() { return block_ != nullptr ? block_ : own_.data(); }
-  const T* begin() const { return block_ != nullptr ? block_ : own_.data(); }
+  T* begin() { return block_ != nullptr ? block_ : reinterpret_cast<T*>(own_.bytes.data()); }
+  const T* begin() const { return block_ != nullptr ? block_ : reinterpret_cast<const T*>(own_.bytes.data()); }
   T* end() { return begin() + size_; }
   const T* end() const { return begin() + size_; }
   const T& front() const { return *begin(); }
@@ -74,10 +82,15 @@ class PlainVector {
     capacity_ = capacity;
   }
 
+  // Bytes may be copied before anybody has written them.
+  struct Room {
+    alignas(T) std::array<std::byte, places * sizeof(T)> bytes;
+  };
+
   T* block_ = nullptr;  // where all of them are, when there is no room for them here
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = places;
-  std::array<T, places> own_{};
+  Room own_;
 };
 
 }  // namespace faultline::sim

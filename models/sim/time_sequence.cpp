@@ -28,9 +28,9 @@ TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const
   TimeSequence part;
   if (count == 0) return part;
   auto [first, next] = place_of(begin);
-  part.append(Segment{first.first, first.gap, std::min(first.count, count)});
+  part.append(first.first, first.gap, std::min(first.count, count));
   for (; part.size_ < count; ++next) {
-    part.append(Segment{next->first, next->gap, std::min(next->count, count - part.size_)});
+    part.append(next->first, next->gap, std::min(next->count, count - part.size_));
   }
   return part;
 }
@@ -82,7 +82,7 @@ TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time servic
   for (const TimeSequence::Segment& a : arrivals.segments()) {
     if (a.gap <= service) {
       // Later cells never find the server idle.
-      departures.append({std::max(a.first, free) + service, service, a.count});
+      departures.append(std::max(a.first, free) + service, service, a.count);
     } else {
       // The backlog shrinks by gap - service a cell; the first k cells still find it.
       const Time backlog = free - a.first;
@@ -90,8 +90,8 @@ TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time servic
           backlog > Time{0} ? std::min<std::int64_t>(a.count, divide_up(backlog.count(), (a.gap - service).count()))
                             : 0;
       const auto queued = static_cast<std::uint32_t>(k);
-      if (queued > 0) departures.append({free + service, service, queued});
-      if (queued < a.count) departures.append({a.at(queued) + service, a.gap, a.count - queued});
+      if (queued > 0) departures.append(free + service, service, queued);
+      if (queued < a.count) departures.append(a.at(queued) + service, a.gap, a.count - queued);
     }
     free = departures.back();
   }
@@ -111,8 +111,8 @@ void append_later(TimeSequence& out, TimeSequence::Segment a, TimeSequence::Segm
   const std::int64_t lead = (a.first - b.first).count();
   const std::int64_t closing = (b.gap - a.gap).count();
   const auto cross = static_cast<std::uint32_t>(std::min<std::int64_t>(a.count, lead / closing + 1));
-  out.append({a.first, a.gap, cross});
-  if (cross < a.count) out.append({b.at(cross), b.gap, a.count - cross});
+  out.append(a.first, a.gap, cross);
+  if (cross < a.count) out.append(b.at(cross), b.gap, a.count - cross);
 }
 
 // Goes through a sequence from the front on.

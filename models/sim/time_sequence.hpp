@@ -26,10 +26,10 @@ class TimeSequence {
     bool operator==(const Segment&) const = default;
   };
 
-  TimeSequence() = default;
+  TimeSequence() noexcept {}  // NOLINT(modernize-use-equals-default): see PlainVector
   static TimeSequence regular(Time first, Time gap, std::uint32_t count) {
     TimeSequence sequence;
-    sequence.append(Segment{first, gap, count});
+    sequence.append(first, gap, count);
     return sequence;
   }
   static TimeSequence single(Time at) { return regular(at, Time{0}, 1); }
@@ -38,6 +38,11 @@ class TimeSequence {
     segments_.clear();
     segments_.push_back({at, Time{0}, 1});
     size_ = 1;
+  }
+
+  void clear() {
+    segments_.clear();
+    size_ = 0;
   }
 
   std::uint32_t size() const { return size_; }
@@ -56,31 +61,32 @@ class TimeSequence {
 
   // Appends; a segment that continues the last one's progression is merged into it.
   // Requires segment.first >= back().
-  void append(const Segment& segment) {
-    if (segment.count == 0) return;
-    assert(segments_.empty() || segment.first >= back());
-    size_ += segment.count;
+  void append(const Segment& segment) { append(segment.first, segment.gap, segment.count); }
+  void append(Time first, Time gap, std::uint32_t count) {
+    if (count == 0) return;
+    assert(segments_.empty() || first >= back());
+    size_ += count;
     if (!segments_.empty()) {
       Segment& last = segments_.back();
-      const Time step = segment.first - last.last();
+      const Time step = first - last.last();
       const bool fits_last = last.count == 1 || last.gap == step;
-      const bool fits_next = segment.count == 1 || segment.gap == step;
+      const bool fits_next = count == 1 || gap == step;
       if (fits_last && fits_next) {
         last.gap = step;
-        last.count += segment.count;
+        last.count += count;
         return;
       }
     }
-    segments_.push_back(segment);
+    segments_.push_back({first, gap, count});
   }
-  void append(Time at) { append(Segment{at, Time{0}, 1}); }
+  void append(Time at) { append(at, Time{0}, 1); }
   // Appends the other's instants from index `begin` on, each later by `by`.
   void append(const TimeSequence& other, std::uint32_t begin = 0, Time by = Time{0}) {
     assert(begin <= other.size_);
     if (begin == other.size_) return;
     auto [first, next] = other.place_of(begin);
-    append(Segment{first.first + by, first.gap, first.count});
-    for (; next != other.segments_.end(); ++next) append(Segment{next->first + by, next->gap, next->count});
+    append(first.first + by, first.gap, first.count);
+    for (; next != other.segments_.end(); ++next) append(next->first + by, next->gap, next->count);
   }
 
   TimeSequence shifted(Time by) const { return suffix(0, by); }

@@ -11,7 +11,7 @@ TimeSequence TrainServer::serve(Time now, const TimeSequence& arrivals, Time ser
   assert(!arrivals.empty() && arrivals.front() >= now);
   forget_until(now);
   Job* job = find(owner);
-  if (job == nullptr) job = &jobs_.emplace_back(Job{owner, next_number_++, rank, service, {}, {}, 0, 0, {}});
+  if (job == nullptr) job = &jobs_.emplace_back(owner, next_number_++, rank, service);
   const std::uint32_t first = job->arrivals.size();
   job->arrivals.append(arrivals);
   const Place from = place_of(*job, first);
@@ -44,15 +44,10 @@ void TrainServer::part(Time now, void* owner, std::uint32_t first, void* other) 
   Job* job = find(owner);
   if (job == nullptr) return;  // all have left
   const std::uint64_t number = job->number;
-  Job rest{other,
-           number,
-           job->rank,
-           job->service,
-           job->arrivals.suffix(first),
-           job->departures.suffix(first),
-           std::max(job->told, first) - first,
-           0,
-           {}};
+  Job rest(other, number, job->rank, job->service);
+  rest.arrivals = job->arrivals.suffix(first);
+  rest.departures = job->departures.suffix(first);
+  rest.told = std::max(job->told, first) - first;
   job->arrivals.drop_back(rest.arrivals.size());
   job->departures.drop_back(rest.departures.size());
   job->told = std::min(job->told, first);

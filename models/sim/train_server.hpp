@@ -39,15 +39,17 @@ class TrainServer {
 
  private:
   struct Job {
+    Job(void* its_owner, std::uint64_t its_number, std::uint32_t its_rank, Time its_service)
+        : owner(its_owner), number(its_number), rank(its_rank), service(its_service) {}
     void* owner;
     std::uint64_t number;  // of addition
     std::uint32_t rank;
     Time service;
     TimeSequence arrivals;
     TimeSequence departures;
-    std::uint32_t told;  // departures from here on are not known to the owner
+    std::uint32_t told = 0;  // departures from here on are not known to the owner
     // While cells are served again: the next one, and the departures of those before it that were served.
-    std::uint32_t next;
+    std::uint32_t next = 0;
     TimeSequence fresh;
   };
   // Where a cell stands in line.
