@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "models/cpu/balancer.hpp"
-#include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/core.hpp"
 #include "models/sim/payload.hpp"
 #include "models/soc/axi.hpp"
@@ -68,6 +67,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
       config_(config),
       rules_(rules.value_or(SchedRules::of(config.kernel))),
       sched_(in_force(config, rules_)),
+      scaled_(config.stated_clock, config.clock),
       context_(context),
       counters_(std::make_unique<Counters>(context.statistics)),
       next_core_((config.interrupt_core + 1) % std::max(config.cores, 1U)),
@@ -84,8 +84,6 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
 }
 
 Cpu::~Cpu() = default;
-
-Time Cpu::scaled(Time stated) const { return scale_to_clock(stated, config_.stated_clock, config_.clock); }
 
 Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core, SchedClass sched_class, int nice) {
   if (core && *core >= config_.cores) throw std::invalid_argument("thread " + name + ": there is no such core");
@@ -107,6 +105,7 @@ Execution& Cpu::add_execution(std::string name, unsigned core, bool thread, bool
 }
 
 Time Cpu::drawn(Execution& execution, Time mean) const {
+  if (config_.jitter == 0) return mean;
   const auto most = std::llround(config_.jitter * static_cast<double>(mean.count()));
   if (most == 0) return mean;
   const std::uint64_t draw = execution.jitter_.below(2 * static_cast<std::uint64_t>(most) + 1);

@@ -17,6 +17,7 @@
 #include <tlm>
 #include <vector>
 
+#include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/config.hpp"
 #include "models/cpu/execution.hpp"
 #include "models/cpu/sched_rules.hpp"
@@ -105,7 +106,7 @@ class Cpu : public sc_core::sc_module {
   sim::Task<void> memory_bulk(Execution& execution, Work kind, std::uint64_t physical_address, std::uint64_t bytes,
                               sim::ByteRate rate, bool is_write);
 
-  sim::Time scaled(sim::Time stated) const;
+  sim::Time scaled(sim::Time stated) const { return scaled_(stated); }
 
   // Charged to one core so far, up to the last pre-emption or completion.
   sim::Time charged(unsigned core, Work kind) const;
@@ -143,6 +144,7 @@ class Cpu : public sc_core::sc_module {
   const CpuConfig config_;
   const SchedRules rules_;
   const SchedConfig sched_;
+  const ClockScaling scaled_;
   const sim::Context& context_;
   std::unique_ptr<Counters> counters_;
   std::vector<std::unique_ptr<Execution>> executions_;

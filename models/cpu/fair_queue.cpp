@@ -62,11 +62,11 @@ void FairQueue::put_back() {
 // While a thread runs alone, Linux's ticks look at it and nobody else does. Such ticks are no events here.
 void FairQueue::pass(Time from, Time to, bool current_ran) {
   if (current_ == nullptr) return;
-  const Time period = config_.tick();
-  for (Time tick = (from / period + 1) * period; size() == 1 && tick <= to; tick += period) {
-    if (current_ran) charge(tick - from);
+  if (next_tick_ <= from) next_tick_ = (from / tick_ + 1) * tick_;
+  for (; size() == 1 && next_tick_ <= to; next_tick_ += tick_) {
+    if (current_ran) charge(next_tick_ - from);
     look_at_current();
-    from = tick;
+    from = next_tick_;
   }
   if (current_ran) charge(to - from);
 }
@@ -75,9 +75,13 @@ void FairQueue::pass(Time from, Time to, bool current_ran) {
 void FairQueue::charge(Time elapsed) {
   SchedEntity& entity = current_->entity;
   entity.ran += elapsed;
-  const std::int64_t weighted = elapsed.count() * 1024 + entity.remainder;
-  entity.vruntime += Time{weighted / entity.weight};
-  entity.remainder = weighted % entity.weight;
+  if (entity.weight == 1024) {  // the weight of most: without a division
+    entity.vruntime += elapsed;
+  } else {
+    const std::int64_t weighted = elapsed.count() * 1024 + entity.remainder;
+    entity.vruntime += Time{weighted / entity.weight};
+    entity.remainder = weighted % entity.weight;
+  }
   advanced(entity);
 }
 

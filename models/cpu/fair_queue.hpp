@@ -53,7 +53,7 @@ class FairQueue {
   virtual bool turn_is_over() = 0;
 
  protected:
-  explicit FairQueue(const SchedConfig& config) : config_(config) {}
+  explicit FairQueue(const SchedConfig& config) : config_(config), tick_(config.tick()) {}
 
   static sim::Time virtual_time(sim::Time real, const SchedEntity& entity) {
     return sim::Time{real.count() * 1024 / entity.weight};
@@ -79,6 +79,8 @@ class FairQueue {
   void charge(sim::Time elapsed);
 
   const SchedConfig config_;
+  const sim::Time tick_;             // from one to the next
+  sim::Time next_tick_{0};           // the first that has not passed, as far as was looked
   std::vector<Execution*> threads_;  // with the current one; in the order in which they came or were put back
   Execution* current_ = nullptr;
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/tracks.hpp"
 
 namespace faultline::cpu {
@@ -24,11 +23,9 @@ void R5Config::declare(sim::ParameterTable& table) {
 
 R5Core::R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::Context& context)
     : sc_module(name),
-      config_(config),
+      scaled_(config.stated_clock, config.clock),
       context_(context),
       busy_(context.statistics.counter("r5.time_busy", "ps", "firmware work accepted by the R5")) {}
-
-sim::Time R5Core::scaled(sim::Time stated) const { return scale_to_clock(stated, config_.stated_clock, config_.clock); }
 
 sim::Time R5Core::busy() const {
   const sim::Time left = std::max(core_.free() - context_.now(), sim::Time{0});

@@ -4,6 +4,7 @@
 
 #include <systemc>
 
+#include "models/cpu/clock_scaling.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/task.hpp"
@@ -25,12 +26,12 @@ class R5Core : public sc_core::sc_module {
   // Occupies the core for a cost stated at r5.stated_clock, after everything that asked earlier.
   // `what` names the work in timelines: a literal.
   sim::Task<void> run(sim::Time stated, const char* what = "firmware");
-  sim::Time scaled(sim::Time stated) const;
+  sim::Time scaled(sim::Time stated) const { return scaled_(stated); }
   // For how long the core has worked, up to now.
   sim::Time busy() const;
 
  private:
-  R5Config config_;
+  ClockScaling scaled_;
   const sim::Context& context_;
   sim::SerialServer core_;
   sim::Counter& busy_;

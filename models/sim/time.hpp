@@ -26,14 +26,16 @@ inline sc_core::sc_time to_sc_time(Time t) {
 }
 inline Time from_sc_time(const sc_core::sc_time& t) { return Time{static_cast<std::int64_t>(t.value())}; }
 
-// numerator / denominator, rounded up: hardware takes the whole cycle or bit slot.
-constexpr std::int64_t divide_up(std::int64_t numerator, std::int64_t denominator) {
-  const std::int64_t sum = numerator + denominator - 1;
-  // Processors divide short numbers several times as fast.
-  if (((sum | denominator) >> 32) == 0) {
-    return static_cast<std::uint32_t>(sum) / static_cast<std::uint32_t>(denominator);
+// numerator / denominator, of which neither is negative. Processors divide short numbers several times as fast.
+constexpr std::int64_t divide(std::int64_t numerator, std::int64_t denominator) {
+  if (((numerator | denominator) >> 32) == 0) {
+    return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
   }
-  return sum / denominator;
+  return numerator / denominator;
+}
+// Rounded up: hardware takes the whole cycle or bit slot.
+constexpr std::int64_t divide_up(std::int64_t numerator, std::int64_t denominator) {
+  return divide(numerator + denominator - 1, denominator);
 }
 
 // A clock. Range 1 Hz to 10 GHz.
@@ -62,10 +64,11 @@ struct ByteRate {
   constexpr Time time_for(std::uint64_t bytes) const {
     // Split so that whole huge pages (2 MiB) do not overflow 64 bits.
     const auto whole = static_cast<std::int64_t>(bytes) / 4096;
-    const auto rest = static_cast<std::int64_t>(bytes) % 4096;
+    const Time rest{divide_up(static_cast<std::int64_t>(bytes) % 4096 * kPicosecondsPerSecond, bytes_per_second)};
+    if (whole == 0) return rest;
     const std::int64_t page = 4096 * kPicosecondsPerSecond;
-    return Time{whole * (page / bytes_per_second) + divide_up(whole * (page % bytes_per_second), bytes_per_second) +
-                divide_up(rest * kPicosecondsPerSecond, bytes_per_second)};
+    return Time{whole * (page / bytes_per_second) + divide_up(whole * (page % bytes_per_second), bytes_per_second)} +
+           rest;
   }
   constexpr auto operator<=>(const ByteRate&) const = default;
 };

@@ -110,7 +110,7 @@ void append_later(TimeSequence& out, TimeSequence::Segment a, TimeSequence::Segm
   }
   const std::int64_t lead = (a.first - b.first).count();
   const std::int64_t closing = (b.gap - a.gap).count();
-  const auto cross = static_cast<std::uint32_t>(std::min<std::int64_t>(a.count, lead / closing + 1));
+  const auto cross = static_cast<std::uint32_t>(std::min<std::int64_t>(a.count, divide(lead, closing) + 1));
   out.append(a.first, a.gap, cross);
   if (cross < a.count) out.append(b.at(cross), b.gap, a.count - cross);
 }
@@ -127,7 +127,7 @@ class Cursor {
     const std::uint32_t left = at_->count - used_;
     std::uint32_t count = left;
     if (at_->last() > until) {
-      count = static_cast<std::uint32_t>((until - now()) / at_->gap) + 1;
+      count = static_cast<std::uint32_t>(divide((until - now()).count(), at_->gap.count())) + 1;
     }
     const TimeSequence::Segment taken{now(), at_->gap, count};
     use(count);

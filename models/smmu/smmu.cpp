@@ -217,7 +217,7 @@ void Smmu::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time&)
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  if ((bytes != 4 && bytes != 8) || at % bytes != 0) {
+  if ((bytes != 4 && bytes != 8) || (at & (bytes - 1)) != 0) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
     return;
   }

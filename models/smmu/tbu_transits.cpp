@@ -75,7 +75,7 @@ void Tbu::accept(Payload& payload) {
   forget();
   if (train.bytes() == 0) throw std::logic_error("a train at the SMMU without cells");
   const std::uint64_t first = payload.get_address();
-  const bool aligned = sim::kPageBytes % train.cell_bytes == 0 && first % train.cell_bytes == 0;
+  const bool aligned = sim::kPageBytes % train.cell_bytes == 0 && (first & (train.cell_bytes - 1)) == 0;
   if (!aligned && !same_page(first, first + train.bytes() - 1)) {
     throw std::logic_error("a train at the SMMU that goes over pages must have cells that divide them");
   }
@@ -111,9 +111,9 @@ void Tbu::split_off_future(Transit& transit) {
 }
 
 void Tbu::keep_within(Transit& transit, std::uint64_t span) {
-  const std::uint64_t end = (transit.va / span + 1) * span;
-  const std::uint32_t cell_bytes = sim::train_of(*transit.train).cell_bytes;
-  split_off(transit, static_cast<std::uint32_t>(std::min<std::uint64_t>((end - transit.va) / cell_bytes, UINT32_MAX)));
+  const auto left = static_cast<std::int64_t>(span - (transit.va & (span - 1)));
+  const std::int64_t cells = sim::divide(left, sim::train_of(*transit.train).cell_bytes);
+  split_off(transit, static_cast<std::uint32_t>(std::min<std::int64_t>(cells, UINT32_MAX)));
 }
 
 void Tbu::split_off(Transit& transit, std::uint32_t kept) {

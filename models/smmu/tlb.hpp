@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sim/time.hpp"
 #include "models/smmu/translation.hpp"
 
 namespace faultline::smmu {
@@ -101,7 +102,10 @@ class SetAssociative {
   }
 
  private:
-  std::size_t set_of(std::uint64_t page) const { return static_cast<std::size_t>(page % sets_) * ways_; }
+  std::size_t set_of(std::uint64_t page) const {
+    const auto number = static_cast<std::int64_t>(page);
+    return static_cast<std::size_t>(number - sim::divide(number, sets_) * sets_) * ways_;
+  }
   // keys_.size(): nowhere.
   std::size_t place_of(const TlbKey& key) const {
     const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(set_of(key.page));

@@ -92,6 +92,7 @@ DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& conf
       config_(config),
       context_(context),
       effective_(config.effective_bandwidth()),
+      full_cell_(effective_.time_for(sim::kCellBytes)),
       frames_(config.size),
       changes_(context.loop, *this),
       watch_port_(context.loop.new_port()),
@@ -215,7 +216,8 @@ void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
   bool fresh = false;
   for (std::uint32_t first = 0; first < arrival.cells;) {
     const memory::Address at = arrival.address + std::uint64_t{first} * train.cell_bytes;
-    const auto in_frame = static_cast<std::uint32_t>((sim::kPageBytes - at % sim::kPageBytes) / train.cell_bytes);
+    const std::uint32_t in_frame =
+        static_cast<std::uint32_t>(sim::kPageBytes - at % sim::kPageBytes) / train.cell_bytes;
     assert(in_frame > 0);  // no cell lies in two frames
     const std::uint32_t end = first + std::min(in_frame, arrival.cells - first);
     const bool stale = frames_.is_stale(at, epoch);

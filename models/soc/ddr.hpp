@@ -58,7 +58,9 @@ class DdrController : public sc_core::sc_module {
   // For how long the controller has moved data, up to now.
   sim::Time busy() const { return server_.busy(context_.now()); }
   // How long the controller is busy with one cell.
-  sim::Time service(std::uint32_t cell_bytes) const { return effective_.time_for(cell_bytes); }
+  sim::Time service(std::uint32_t cell_bytes) const {
+    return cell_bytes == sim::kCellBytes ? full_cell_ : effective_.time_for(cell_bytes);
+  }
 
  private:
   struct Inlet;    // one initiator
@@ -91,6 +93,7 @@ class DdrController : public sc_core::sc_module {
   DdrConfig config_;
   const sim::Context& context_;
   sim::ByteRate effective_;
+  sim::Time full_cell_;  // of a cell of kCellBytes
   memory::FrameStore frames_;
   sim::TrainServer server_;
   sim::Wakeup<DdrController, &DdrController::tell_changed> changes_;

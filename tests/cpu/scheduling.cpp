@@ -68,12 +68,12 @@ TEST_CASE("costs are stated at the platform's clock") {
 
 TEST_CASE("costs scale exactly between any clocks, and end before instants do") {
   constexpr sim::Frequency kSlow{1'000'000}, kFast{10'000'000'000}, kOdd{9'999'999'967};
-  CHECK(cpu::scale_to_clock(Time{1}, kSlow, kFast) == Time{1});
-  CHECK(cpu::scale_to_clock(1s, kFast, kSlow) == 10000s);
+  CHECK(cpu::ClockScaling(kSlow, kFast)(Time{1}) == Time{1});
+  CHECK(cpu::ClockScaling(kFast, kSlow)(1s) == 10000s);
   // 10^12 * 9,999,999,967 / 10^10 needs more than 64 bits; rounded up.
-  CHECK(cpu::scale_to_clock(1s, kOdd, kFast) == Time{999'999'996'700});
-  CHECK(cpu::scale_to_clock(1s, kFast, kOdd) == Time{1'000'000'003'301});
-  CHECK(cpu::scale_to_clock(std::chrono::hours{24}, kFast, kSlow) == cpu::kLongestWork);
+  CHECK(cpu::ClockScaling(kOdd, kFast)(1s) == Time{999'999'996'700});
+  CHECK(cpu::ClockScaling(kFast, kOdd)(1s) == Time{1'000'000'003'301});
+  CHECK(cpu::ClockScaling(kFast, kSlow)(std::chrono::hours{24}) == cpu::kLongestWork);
 }
 
 TEST_CASE("interrupt work pre-empts user work, which resumes with the rest") {
