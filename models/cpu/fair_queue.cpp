@@ -75,7 +75,7 @@ void FairQueue::pass(Time from, Time to, bool current_ran) {
 void FairQueue::charge(Time elapsed) {
   SchedEntity& entity = current_->entity;
   entity.ran += elapsed;
-  if (entity.weight == 1024) {  // the weight of most: without a division
+  if (entity.weight == 1024) {  // that of most threads: no division, and no remainder
     entity.vruntime += elapsed;
   } else {
     const std::int64_t weighted = elapsed.count() * 1024 + entity.remainder;

@@ -79,8 +79,8 @@ class FairQueue {
   void charge(sim::Time elapsed);
 
   const SchedConfig config_;
-  const sim::Time tick_;             // from one to the next
-  sim::Time next_tick_{0};           // the first that has not passed, as far as was looked
+  const sim::Time tick_;             // time between two ticks
+  sim::Time next_tick_{0};           // the first tick after the instant that was looked at last
   std::vector<Execution*> threads_;  // with the current one; in the order in which they came or were put back
   Execution* current_ = nullptr;
 };

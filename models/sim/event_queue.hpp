@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events by (time, port, sequence). The few that come first stand in order before a heap of the others: what an event
-// schedules is mostly what runs next, and then neither coming nor going moves any other.
+// schedules is mostly what runs next, and does not go through the heap.
 #pragma once
 
 #include <algorithm>

@@ -270,18 +270,21 @@ class IssueQueue {
       guess_steadily(run, cell);
     }
   }
-  // The same for the cells behind this one at once, as long as all that each waits for comes as late after the last one
-  // as that did.
+  // Guesses the cells that become ready in step with this one at once, where the last cells went in equal steps:
+  // nothing that a cell waits for comes more than a step after what the cell before it waited for, and one thing comes
+  // exactly then. The cell that had the slot before went as many steps earlier as the kind has slots, if it is one of
+  // the last.
   void guess_steadily(Run& run, std::uint32_t cell) {
-    const TimeSequence::Segment& last = run.issued.segments().back();
+    const TimeSequence::Segment last = run.issued.segments().back();
     const Time goes = last.last();
     const Time step = last.gap;
     const TimeSequence::Segment ready = run.item.ready.segment_at(cell);
     const std::uint32_t cells = ready.count - 1;
     if (cells == 0 || last.count == 1 || ready.gap > step) return;
+    const auto has_slots = [&](const Kind& kind) { return kind.slots.by(goes) >= cells; };
     bool is_steady = ready.first == goes && ready.gap == step;
     for (const Kind& kind : kinds_) {
-      if (kind.slots.by(goes) >= cells) continue;
+      if (has_slots(kind)) continue;
       const bool may_be_later = kind.gap > step || kind.round_trip > step * std::min(last.count, kind.count);
       if (may_be_later || kind.slots.known() > 0) return;
       is_steady |= kind.guessed == goes && kind.gap == step;
@@ -289,8 +292,11 @@ class IssueQueue {
     if (!is_steady) return;
     run.issued.append({goes + step, step, cells});
     for (Kind& kind : kinds_) {
+      if (!has_slots(kind)) {
+        const Time before = went(run, std::int64_t{cell} + cells - kind.count);
+        kind.guessed = std::max(kind.guessed + kind.gap * cells, before + kind.round_trip);
+      }
       kind.slots.take(cells);
-      kind.guessed += kind.gap * cells;
     }
   }
   // When a cell went; before the run's first one are those of the runs before it.

@@ -19,7 +19,7 @@ class PlainVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // Not defaulted, here and in what is made of it: {} would write zeros to the room for values.
+  // Not defaulted, here and in classes that contain one: {} would write zeros to the room for values.
   PlainVector() noexcept {}  // NOLINT(modernize-use-equals-default)
   PlainVector(const PlainVector& other) : size_(other.size_), own_(other.own_) {
     if (other.block_ != nullptr) [[unlikely]]
@@ -45,6 +45,7 @@ class PlainVector {
     own_ = other.own_;
     return *this;
   }
+  // Called several hundred times for each page, and nearly always without a block.
   [[gnu::always_inline]] ~PlainVector() {
     if (block_ != nullptr) [[unlikely]]
       give_block(block_, capacity_ * sizeof(T));

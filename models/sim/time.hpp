@@ -26,14 +26,14 @@ inline sc_core::sc_time to_sc_time(Time t) {
 }
 inline Time from_sc_time(const sc_core::sc_time& t) { return Time{static_cast<std::int64_t>(t.value())}; }
 
-// numerator / denominator, of which neither is negative. Processors divide short numbers several times as fast.
+// numerator / denominator. Processors divide numbers of 32 bits several times as fast.
 constexpr std::int64_t divide(std::int64_t numerator, std::int64_t denominator) {
   if (((numerator | denominator) >> 32) == 0) {
     return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
   }
   return numerator / denominator;
 }
-// Rounded up: hardware takes the whole cycle or bit slot.
+// The same rounded up: hardware takes the whole cycle or bit slot.
 constexpr std::int64_t divide_up(std::int64_t numerator, std::int64_t denominator) {
   return divide(numerator + denominator - 1, denominator);
 }

@@ -163,7 +163,7 @@ class Tbu {
   void await(Transit& transit, bool parted);
   // Cells that have not arrived yet part from their train: they are one of their own, looked up when they arrive.
   void split_off_future(Transit& transit);
-  // Those beyond the page or block of `span` bytes that its first cell lies in are one of their own.
+  // Those beyond the page or block of `span` bytes, a power of two, that its first cell lies in are one of their own.
   void keep_within(Transit& transit, std::uint64_t span);
   // The first `kept` cells stay.
   void split_off(Transit& transit, std::uint32_t kept);

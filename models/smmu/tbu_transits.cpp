@@ -75,6 +75,7 @@ void Tbu::accept(Payload& payload) {
   forget();
   if (train.bytes() == 0) throw std::logic_error("a train at the SMMU without cells");
   const std::uint64_t first = payload.get_address();
+  // A divisor of the page's size is a power of two.
   const bool aligned = sim::kPageBytes % train.cell_bytes == 0 && (first & (train.cell_bytes - 1)) == 0;
   if (!aligned && !same_page(first, first + train.bytes() - 1)) {
     throw std::logic_error("a train at the SMMU that goes over pages must have cells that divide them");

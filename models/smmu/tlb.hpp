@@ -103,7 +103,7 @@ class SetAssociative {
 
  private:
   std::size_t set_of(std::uint64_t page) const {
-    const auto number = static_cast<std::int64_t>(page);
+    const auto number = static_cast<std::int64_t>(page);  // a short one mostly, whose remainder costs less this way
     return static_cast<std::size_t>(number - sim::divide(number, sets_) * sets_) * ways_;
   }
   // keys_.size(): nowhere.

@@ -93,7 +93,7 @@ class DdrController : public sc_core::sc_module {
   DdrConfig config_;
   const sim::Context& context_;
   sim::ByteRate effective_;
-  sim::Time full_cell_;  // of a cell of kCellBytes
+  sim::Time full_cell_;  // service time of a cell of kCellBytes
   memory::FrameStore frames_;
   sim::TrainServer server_;
   sim::Wakeup<DdrController, &DdrController::tell_changed> changes_;

@@ -208,3 +208,40 @@ TEST_CASE("issue queue: every cell goes when one event for each would have sent 
     }
   }));
 }
+
+TEST_CASE("issue queue: cells whose slots are not known are guessed one after the other, however regular they are") {
+  CHECK(rc::check([] {
+    const auto instant = [](std::int64_t least, std::int64_t end) { return Time{*rc::gen::inRange(least, end)}; };
+    const auto slots = *rc::gen::inRange(1U, 12U);
+    Owner owner;
+    Queue queue({slots}, owner);
+    // All slots are taken, and some of them come free with a rhythm.
+    const auto before = TimeSequence::regular(Time{100}, instant(0, 30), slots);
+    queue.submit({0, before});
+    queue.issue(before.front());
+    const std::uint32_t known = *rc::gen::inRange(1U, slots + 1);
+    const Time round_trip = before.back() + instant(1, 200) - before.front();
+    const auto freed = TimeSequence::regular(before.front() + round_trip, instant(0, 60), known);
+    queue.give(freed, before.front(), before.back());
+    const auto ready =
+        TimeSequence::regular(before.back() + instant(1, 300), instant(0, 60), *rc::gen::inRange(1U, 40U));
+    const Time now = std::max(ready.front(), freed.front());
+    queue.submit({100, ready});
+    const TimeSequence& issued = queue.issue(now).issued;
+
+    const Time gap = known > 1 ? freed.back() - freed.at(known - 2) : Time{0};
+    Time slot{0};
+    Time last = now;
+    for (std::uint32_t cell = 0; cell < ready.size(); ++cell) {
+      if (cell < known) {
+        slot = freed.at(cell);
+      } else {
+        const Time went = cell < slots ? before.at(cell) : issued.at(cell - slots);
+        slot = std::max(slot + gap, went + round_trip);
+        last = std::max(last, now + Time{1});
+      }
+      last = std::max({last, ready.at(cell), slot});
+      RC_ASSERT(issued.at(cell) == last);
+    }
+  }));
+}
