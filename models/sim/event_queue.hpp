@@ -30,11 +30,12 @@ class EventQueue {
  public:
   std::size_t size() const { return first_count_ + others_.size(); }
   // The event that runs first. Requires size() > 0, as does pop().
-  const Event& top() const { return first_[first_count_ - 1]; }
+  const Event& top() const { return first_count_ > 0 ? first_[first_count_ - 1] : others_.top(); }
 
   void push(const Event& event) {
     const bool is_full = first_count_ == kMostFirst;
-    if (first_count_ > 0 && runs_later(event, first_[0]) && (is_full || !others_.empty())) {
+    const bool may_be_later = is_full || !others_.empty();
+    if (may_be_later && runs_later(event, first_count_ > 0 ? first_[0] : others_.top())) {
       others_.push(event);
       return;
     }
@@ -49,10 +50,11 @@ class EventQueue {
   }
 
   void pop() {
-    if (--first_count_ > 0 || others_.empty()) return;
-    first_[0] = others_.top();
-    first_count_ = 1;
-    others_.pop();
+    if (first_count_ > 0) {
+      --first_count_;
+    } else {
+      others_.pop();
+    }
   }
 
  private:
@@ -68,7 +70,7 @@ class EventQueue {
 
   static constexpr std::size_t kMostFirst = 8;
   std::array<Event, kMostFirst> first_;  // the last of first_count_ runs first; none of others_ runs before them
-  std::size_t first_count_ = 0;          // 0 only where there are no events at all
+  std::size_t first_count_ = 0;
   // Four children a parent: fewer cache lines a pop than a binary heap.
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<RunsLater>> others_;
 };
