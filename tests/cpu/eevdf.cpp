@@ -87,9 +87,12 @@ TEST_CASE("EEVDF in 6.6: a worker that is owed nothing waits for the tick that e
 // is begun anew, too: it then lasts beyond the next tick.
 TEST_CASE("EEVDF: a thread that runs alone begins a slice at each tick that finds its last one over") {
   const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  for (const Time tick : {4ms, 8ms, 12ms, 16ms, 20ms}) {
+    const Time end = tick + 2250us;
+    CHECK(wait_of_woken(config, end - Time{1}) == tick + 4ms + kSwitch - (end - Time{1}));
+    CHECK(wait_of_woken(config, end) == tick + 8ms + kSwitch - end);
+  }
   const Time over = 20ms + 2250us;
-  CHECK(wait_of_woken(config, over - Time{1}) == 24ms + kSwitch - (over - Time{1}));
-  CHECK(wait_of_woken(config, over) == 28ms + kSwitch - over);
   CHECK(config.interrupt_core == 0);
   const auto wait_after_interrupt = [&config](Time at) {  // which takes 200 us from the thread, and the tick lies in it
     return simulated(config,
