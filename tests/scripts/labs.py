@@ -3,6 +3,7 @@
 
 labs.py commands PAGE          the commands of the page's sh blocks, a line each
 labs.py check LABS NUMBER      evaluates the lab's checks, on the runs in the working folder
+labs.py beliefs README         runs the commands that refute beliefs; what is told beside them must be what they print
 """
 import csv
 import pathlib
@@ -35,7 +36,29 @@ def complaints(check, page):
         yield f"the page does not say '{check['text']}'"
 
 
+def is_printed(told, printed):
+    """A time in microseconds, rounded as it is told."""
+    digits = len(told.partition(".")[2])
+    return any(f"{float(value):.{digits}f}" == told for value in re.findall(r"\d+(?:\.\d+)?", printed))
+
+
+def beliefs(readme):
+    rows = re.findall(r'^\| ".*?" \| `(faultline .*?)` \| (.*) \|$', readme.read_text(encoding="utf-8"), flags=re.M)
+    if len(rows) < 5:
+        raise SystemExit(f"{readme} refutes {len(rows)} beliefs")
+    for command, told in rows:
+        print(command, flush=True)
+        printed = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True).stdout
+        missing = [name for name in re.findall(r"`(.*?)`", told) if name not in printed]
+        missing += [time for time in re.findall(r"([\d.]+) us", told) if not is_printed(time, printed)]
+        if missing:
+            raise SystemExit(f"{command} does not print {missing}")
+
+
 def main(what, folder, number=""):
+    if what == "beliefs":
+        beliefs(pathlib.Path(folder))
+        return
     if what == "commands":
         print("\n".join(commands(pathlib.Path(folder))))
         return

@@ -26,3 +26,8 @@ for number in ${FAULTLINE_LABS:-1 2 3 4 5 6 7 8 9 10}; do
   ((count >= 2)) || { echo "$page has $count commands"; exit 1; }
   python3 "$FAULTLINE_SOURCE/tests/scripts/labs.py" check "$labs" "$number"
 done
+
+# What students believe, and the commands that refute it.
+if [[ -z ${FAULTLINE_LABS:-} ]]; then
+  python3 "$FAULTLINE_SOURCE/tests/scripts/labs.py" beliefs "$labs/README.md"
+fi
