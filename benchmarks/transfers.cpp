@@ -10,8 +10,8 @@
 #include "benchmarks/measure.hpp"
 #include "models/sim/failure.hpp"
 #include "workloads/background.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/programs.hpp"
 #include "workloads/recording.hpp"
 
 using namespace faultline;
@@ -72,7 +72,7 @@ nlohmann::json simulate(const workloads::Configuration& configuration, const std
   }
   cluster.boot();
   const double built_mib = bench::resident_mib();
-  const auto benchmark = workloads::make_benchmark(configuration, cluster, 1);
+  workloads::Programs programs(configuration, cluster, 1);
   workloads::Background background(configuration.background, cluster, 1);
   bench::Stopwatch watch;
   bench::Stopwatch filling;
@@ -88,7 +88,7 @@ nlohmann::json simulate(const workloads::Configuration& configuration, const std
   };
   Counts before{};
   Counts after{};
-  benchmark->on_measurement_begins = [&] {
+  programs.on_measurement_begins = [&] {
     const double mib = bench::resident_mib();
     filling.start();
     background.start();
@@ -97,24 +97,24 @@ nlohmann::json simulate(const workloads::Configuration& configuration, const std
     before = counts();
     watch.start();
   };
-  benchmark->on_measurement_ends = [&] {
+  programs.on_measurement_ends = [&] {
     watch.stop();
     after = counts();
   };
-  benchmark->on_finished = [&] { cluster.loop.stop(); };
-  benchmark->start();
+  programs.on_finished = [&] { cluster.loop.stop(); };
+  programs.start();
   cluster.loop.run(configuration.workload.time_limit);
   cluster.loop.rethrow_failure();
-  if (!benchmark->finished() || benchmark->samples().size() != benchmark->planned()) {
+  if (!programs.finished() || programs.only().samples().size() != programs.planned()) {
     throw std::logic_error("transfers failed");
   }
-  if (benchmark->data_errors() + benchmark->other_data_errors() > 0) throw std::logic_error("data are wrong");
-  const sim::Time span = benchmark->measured_to() - benchmark->measured_from();
+  if (programs.only().data_errors() + programs.only().other_data_errors() > 0) throw std::logic_error("data are wrong");
+  const sim::Time span = programs.measured_to() - programs.measured_from();
   const std::uint64_t size = configuration.workload.size;
   nlohmann::json result{{"nodes", cluster.size()},
-                        {"transfers", benchmark->planned()},
-                        {"pages", benchmark->planned() * sim::page_end(size) / sim::kPageBytes},
-                        {"bytes", benchmark->planned() * size},
+                        {"transfers", programs.planned()},
+                        {"pages", programs.planned() * sim::page_end(size) / sim::kPageBytes},
+                        {"bytes", programs.planned() * size},
                         {"faults", after.faults - before.faults},
                         {"events", after.events - before.events},
                         {"hops", after.hops - before.hops},

@@ -20,9 +20,10 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFirstFile = "sensitivity";
 
 // A slip would cost the whole analysis before it is noticed.
-void check_metric(const std::string& metric, const experiment::Simulator& simulator) {
+void check_metric(const std::string& metric, const experiment::Experiment& experiment,
+                  const experiment::Simulator& simulator) {
   std::vector<std::string> names;
-  for (const auto& doc : simulator.metric_docs()) names.push_back(doc.name);
+  for (const auto& doc : experiment.metrics(simulator)) names.push_back(doc.name);
   if (std::ranges::find(names, metric) != names.end()) return;
   throw UserError("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
                   experiment::did_you_mean(metric, names));
@@ -80,8 +81,8 @@ std::string file_name(const runs::Folder& folder, const results::Measure& measur
 int sensitivity_command(const Call& call) {
   const results::Measure measure{call.options.metric.empty() ? "latency_mean" : call.options.metric,
                                  call.options.baseline};
-  check_metric(measure.metric, call.simulator);
   experiment::Experiment experiment = named_experiment(call);
+  check_metric(measure.metric, experiment, call.simulator);
   choose_strategies(experiment, call.options.strategies, call.options.baseline);
   experiment.most_points = call.options.most_points.value_or(experiment.most_points);
   const std::vector<experiment::Point> points = expand(experiment, call);

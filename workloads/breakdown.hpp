@@ -23,10 +23,10 @@ class Breakdown : public sim::StepListener {
   Breakdown(sim::NodeId data_source, const sim::TransferLife& life) : data_source_(data_source), life_(life) {}
 
   void on_step(const sim::StepRecord& record) override;
+  // What is to be measured of it has been.
+  void on_over(std::uint64_t transfer) override { open_.erase(transfer); }
   // Adds the transfer to the sums: from its arrival, or the program's first step for it, to the program's last.
   void finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end);
-  // It is not to be measured.
-  void forget(std::uint64_t transfer) { open_.erase(transfer); }
   // The same for the message that was received last: messages are sent one at a time.
   void finish_message(bool measured);
 

@@ -11,6 +11,7 @@
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/kinds.hpp"
+#include "workloads/needs.hpp"
 
 namespace faultline::workloads {
 
@@ -22,6 +23,26 @@ void Configuration::declare(sim::ParameterTable& table) {
   reuse.declare(table);
   strategy.declare(table);
   machine.declare(table);
+  programs.declare(table);
+}
+
+std::vector<Configuration> configurations_of_programs(const Configuration& run) {
+  if (run.programs.all().empty()) return {run};
+  std::vector<Configuration> all;
+  for (const ProgramSettings::Program& program : run.programs.all()) {
+    Configuration& own = all.emplace_back(run);
+    own.programs = {};
+    own.program_name = program.name;
+    sim::ParameterTable table;
+    own.declare(table);
+    for (const auto& [key, value] : program.values) table.find(key)->set(value);
+    // What its kind does not look at is meant for other programs.
+    for (const IgnoredSetting& each : kind_of(own.workload).ignored) {
+      if (run.programs.key_of(program.name, each.key) == each.key)
+        table.find(each.key)->set(ProgramSettings::default_of(each.key));
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape) {
@@ -61,13 +82,13 @@ std::string kinds_with_injections() {
 
 }  // namespace
 
-std::vector<Conflict> conflicts(const Configuration& configuration) {
-  std::vector<Conflict> found = platform::conflicts(configuration.machine);
-  const std::vector<Conflict> strategy = rdma::conflicts(configuration.strategy);
-  found.insert(found.end(), strategy.begin(), strategy.end());
-  const AddConflict add = [&](std::vector<std::string> keys, std::string reason, std::string instead) {
-    found.push_back({std::move(keys), std::move(reason), std::move(instead)});
-  };
+namespace {
+
+// Of one program, as if there was no other one.
+void check_by_itself(const Configuration& configuration, const AddConflict& add) {
+  for (Conflict& each : rdma::conflicts(configuration.strategy)) {
+    add(std::move(each.keys), std::move(each.reason), std::move(each.instead));
+  }
   check_cold_kinds(configuration, add);
   check_settings_of_senders(configuration.workload, add);
   const WorkloadKind& kind = kind_of(configuration.workload);
@@ -79,13 +100,35 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   check_huge_pages(configuration.workload, configuration.machine, add);
   check_ignored(configuration.workload, kind.ignored, add);
   kind.check(configuration, add);
+}
+
+}  // namespace
+
+std::vector<Conflict> conflicts(const Configuration& run) {
+  std::vector<Conflict> found = platform::conflicts(run.machine);
+  const std::vector<Configuration> programs = configurations_of_programs(run);
+  for (const Configuration& own : programs) {
+    const std::string& name = own.program_name;
+    check_by_itself(own, [&](std::vector<std::string> keys, std::string reason, std::string instead) {
+      for (std::string& key : keys) key = run.programs.key_of(name, key);
+      if (!name.empty()) reason = fmt::format("program {}: {}", name, reason);
+      found.push_back({std::move(keys), std::move(reason), std::move(instead)});
+    });
+  }
+  check_together(run, programs, [&](std::vector<std::string> keys, std::string reason, std::string instead) {
+    found.push_back({std::move(keys), std::move(reason), std::move(instead)});
+  });
   return found;
 }
 
 // What software does about a transfer costs as much as so many more bytes, roughly.
 double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes) + 32 * 1024; }
 
-double work_of(const Configuration& configuration) { return kind_of(configuration.workload).work(configuration); }
+double work_of(const Configuration& run) {
+  double sum = 0;
+  for (const Configuration& own : configurations_of_programs(run)) sum += kind_of(own.workload).work(own);
+  return sum;
+}
 
 double work_of_iterations(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;

@@ -2,10 +2,14 @@
 // Everything that one point of an experiment is made of.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "models/platform/machine.hpp"
 #include "models/rdma/strategy.hpp"
 #include "workloads/background.hpp"
 #include "workloads/injection.hpp"
+#include "workloads/program_settings.hpp"
 #include "workloads/reuse/reuse_config.hpp"
 #include "workloads/transfer_config.hpp"
 
@@ -27,8 +31,13 @@ struct Configuration {
   BackgroundConfig background;
   SeriesConfig series;
   ReuseConfig reuse;
+  ProgramSettings programs;
+  std::string program_name;  // of one program of several: whose configuration it is
 
   void declare(sim::ParameterTable& table);
 };
+
+// What each program of a run has, by itself; of a run that names none there is one.
+std::vector<Configuration> configurations_of_programs(const Configuration& run);
 
 }  // namespace faultline::workloads

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the cluster, runs the benchmark on it, looks at what is left.
+// Builds the cluster, runs the programs on it, looks at what is left.
 #include "workloads/experiment_point.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +19,7 @@
 #include "workloads/course.hpp"
 #include "workloads/kinds.hpp"
 #include "workloads/point_metrics.hpp"
+#include "workloads/programs.hpp"
 #include "workloads/recording.hpp"
 #include "workloads/rounded_bytes.hpp"
 #include "workloads/story/story.hpp"
@@ -37,16 +38,22 @@ Totals totals(const platform::Cluster& cluster) {
   return {cluster.loop.events_run(), cluster.cell_hops(), static_cast<std::uint64_t>(cluster.loop.now().count())};
 }
 
-void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
-  if (!transfers.finished()) {
-    check_not_stuck(cluster, transfers);
-    const WorkloadKind& kind = kind_of(configuration.workload);
-    std::vector<std::string> keys = kind.keys_of_length;
-    keys.insert(keys.begin(), "workload.time_limit");
-    if (kind.transfers) std::ranges::move(platform::keys_of_delay(), std::back_inserter(keys));
+void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Programs& programs) {
+  if (!programs.finished()) {
+    check_not_stuck(cluster, programs);
+    std::vector<std::string> keys{"workload.time_limit"};
+    bool transfers = false;
+    const char* measures = "";
+    for (const Programs::One& one : programs.all()) {
+      const WorkloadKind& kind = kind_of(one.configuration.workload);
+      for (const std::string& key : kind.keys_of_length) keys.push_back(configuration.programs.key_of(one.name, key));
+      transfers = transfers || kind.transfers;
+      measures = programs.all().size() > 1 ? "transfers" : kind.measures;
+    }
+    if (transfers) std::ranges::move(platform::keys_of_delay(), std::back_inserter(keys));
     throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} {} are done",
-                                      sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
-                                      transfers.planned(), kind.measures),
+                                      sim::format_time(configuration.workload.time_limit), programs.measured(),
+                                      programs.planned(), measures),
                           std::move(keys));
   }
 }
@@ -122,37 +129,26 @@ void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> he
   });
 }
 
-void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
-  if (transfers.finished() || cluster.loop.pending()) return;
-  if (const auto lost = platform::lost_for_good(cluster)) throw *lost;
-  throw std::logic_error("transfers wait for ever: nothing is left to happen");
-}
-
-std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
-                                          sim::Seed seed) {
-  return kind_of(configuration.workload).make(configuration, cluster, seed);
-}
-
 namespace {
 
-// A benchmark on a cluster that has booted, and all that looks on. It begins with start(); `cluster` outlives it.
+// Programs on a cluster that has booted, and all that looks on. It begins with start(); `cluster` outlives it.
 class Experiment {
  public:
   Experiment(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
       : configuration_(configuration),
         work_(work_of(configuration)),
         cluster_(cluster),
-        benchmark_(make_benchmark(configuration, cluster, seed)),
+        programs_(configuration, cluster, seed),
         background_(configuration.background, cluster, seed),
-        series_(configuration.series, cluster, *benchmark_) {
-    benchmark_->on_finished = [this] { cluster_.loop.stop(); };
-    benchmark_->on_measurement_begins = [this] {
+        series_(configuration.series, cluster, programs_) {
+    programs_.on_finished = [this] { cluster_.loop.stop(); };
+    programs_.on_measurement_begins = [this] {
       measured_.before = snapshot(cluster_, configuration_);
       background_.start();
       series_.begin();
       if (on_measurement_begins) on_measurement_begins();
     };
-    benchmark_->on_measurement_ends = [this] {
+    programs_.on_measurement_ends = [this] {
       series_.end();
       measured_.after = snapshot(cluster_, configuration_);
       measured_.memory = meminfo(cluster_);
@@ -163,19 +159,19 @@ class Experiment {
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
 
-  void start() { benchmark_->start(); }
-  std::uint64_t planned() const { return benchmark_->planned(); }
-  double share_done() const { return benchmark_->work_done() / work_; }
+  void start() { programs_.start(); }
+  std::uint64_t planned() const { return programs_.planned(); }
+  double share_done() const { return programs_.work_done() / work_; }
   // Called when the first measured transfer is about to begin.
   std::function<void()> on_measurement_begins;
-  // Throws sim::RunFailure when the benchmark has not come to its end.
+  // Throws sim::RunFailure when the programs have not come to their end.
   void check() {
-    if (!benchmark_->finished()) check_books(cluster_, /*changing=*/true);
-    check_finished(configuration_, cluster_, *benchmark_);
+    if (!programs_.finished()) check_books(cluster_, /*changing=*/true);
+    check_finished(configuration_, cluster_, programs_);
   }
   PointResult result() {
     const sim::ProfileScope turn(cluster_.loop.profile(), kCollecting);
-    PointResult result = collect(configuration_, cluster_, *benchmark_, measured_, background_, series_);
+    PointResult result = collect(configuration_, cluster_, programs_, measured_, background_, series_);
     if (!kills_.empty()) {
       const std::string more = kills_.size() > 1 ? fmt::format(" (and {} more)", kills_.size() - 1) : "";
       result.notes.push_back(kills_.front() + more);
@@ -191,7 +187,7 @@ class Experiment {
   const Configuration& configuration_;
   const double work_;
   platform::Cluster& cluster_;
-  const std::unique_ptr<Benchmark> benchmark_;
+  Programs programs_;
   Background background_;
   TimeSeries series_;
   Measured measured_;

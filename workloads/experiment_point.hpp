@@ -53,7 +53,7 @@ RegistrationRole role_of_registration(std::string_view name);
 RegistrationRole role_of_default_registration();
 
 struct Metric {
-  std::string name;  // "latency_mean"
+  std::string name;  // "latency_mean"; of one program of several "victim.latency_mean"
   double value = 0;
   std::string unit;  // "us", "MB/s", "B"; "1" for a plain count
   std::string description;
@@ -202,9 +202,12 @@ struct MetricDoc {
   std::string name;
   std::string unit;
   std::string description;
+  bool of_program = false;  // of a run with several programs there is one for each: "victim.latency_mean"
 };
 // Every metric that run_point can give.
 std::vector<MetricDoc> metric_docs();
+// The name that one of these has: of a program's metric without the program's name.
+std::string_view metric_in_program(std::string_view name);
 
 struct StepDoc {
   std::string name;  // of a BreakdownRow, without "(resend)"

@@ -27,6 +27,11 @@ Ignored ignored_peers() { return {{"workload.peers", "only the kind 'all-to-all'
 
 Ignored ignored_flows() { return {{"workload.flows", "only the kind 'flows' has any", "set workload.kind to flows"}}; }
 
+Ignored ignored_places() {
+  const char* reason = "only kinds whose programs have ranks place them";
+  return {{"workload.nodes", reason}, {"workload.ranks", reason}};
+}
+
 Ignored ignored_programs() {
   const char* reason = "only the kind 'kernel-cost' runs a program";
   return {{"workload.program", reason}, {"workload.processes", reason}, {"workload.written_pages", reason}};

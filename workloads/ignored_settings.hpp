@@ -35,6 +35,8 @@ Ignored ignored_clean_transfers();
 Ignored ignored_peers();
 // workload.flows, which is of the kind flows.
 Ignored ignored_flows();
+// workload.nodes and .ranks, which are of kinds whose programs have ranks.
+Ignored ignored_places();
 // Which program runs, and how: of the kind kernel-cost.
 Ignored ignored_programs();
 

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include "models/rdma/endpoint.hpp"
+#include "workloads/fan_in/fan_in.hpp"
 #include "workloads/flows/flows.hpp"
+#include "workloads/innocent/innocent.hpp"
 #include "workloads/kernel_cost/kernel_costs.hpp"
 #include "workloads/patterns/patterns.hpp"
+#include "workloads/ping_pong/ping_pong.hpp"
 #include "workloads/reuse/reuse.hpp"
 #include "workloads/transfers/transfers.hpp"
 
@@ -16,13 +19,18 @@ namespace {
 
 // `which`: the kind, where one class has several.
 template <typename Made, auto... which>
-std::unique_ptr<Benchmark> make(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed) {
+std::unique_ptr<Program> make(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed) {
   return std::make_unique<Made>(configuration, cluster, seed, which...);
 }
 
 template <PatternKind kind>
 void check_pattern_of(const Configuration& configuration, const AddConflict& add) {
   check_pattern(configuration, kind, add);
+}
+
+template <PatternKind kind>
+std::vector<Need> needs_of_pattern_of(const Configuration& configuration) {
+  return needs_of_pattern(configuration, kind);
 }
 
 template <PatternKind kind>
@@ -37,6 +45,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "write",
        .description = "RDMA writes from the initiator's buffer to the target's",
        .check = check_transfers,
+       .needs = needs_of_transfers,
+       .keys_of_needs = {"workload.size", "workload.window"},
        .work = work_of_iterations,
        .make = make<Transfers, TransferKind::write>,
        .ignored = ignored_by_transfers(),
@@ -47,6 +57,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "read",
        .description = "RDMA reads by the initiator: data move from the target's buffer to the initiator's",
        .check = check_transfers,
+       .needs = needs_of_transfers,
+       .keys_of_needs = {"workload.size", "workload.window"},
        .work = work_of_iterations,
        .make = make<Transfers, TransferKind::read>,
        .ignored = ignored_by_transfers(),
@@ -58,6 +70,7 @@ const std::vector<WorkloadKind>& workload_kinds() {
        .description =
            fmt::format("small messages of up to {} B through the mailboxes, measured one way", sizeof(rdma::Message)),
        .check = check_messages,
+       .needs = needs_of_messages,
        .work = work_of_iterations,
        .make = make<Transfers, TransferKind::message>,
        .ignored = ignored_by_messages(),
@@ -65,6 +78,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "flows",
        .description = "several streams of writes and reads at once, between any nodes: workload.flows lists them",
        .check = check_flows,
+       .needs = needs_of_flows,
+       .keys_of_needs = {"workload.flows"},
        .work = work_of_flows,
        .make = make<Flows>,
        .ignored = ignored_by_flows()},
@@ -73,6 +88,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
            "every node writes to all others, or to workload.peers of them, one after the other: the target of its "
            "round r is as far from it, by number, as that of every other node. No barrier between rounds",
        .check = check_pattern_of<PatternKind::all_to_all>,
+       .needs = needs_of_pattern_of<PatternKind::all_to_all>,
+       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
        .work = work_of_pattern_of<PatternKind::all_to_all>,
        .make = make<Patterns, PatternKind::all_to_all>,
        .ignored = ignored_by_pattern(PatternKind::all_to_all),
@@ -81,6 +98,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "ring",
        .description = "every node writes to the next one by number, and the last one to the first",
        .check = check_pattern_of<PatternKind::ring>,
+       .needs = needs_of_pattern_of<PatternKind::ring>,
+       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
        .work = work_of_pattern_of<PatternKind::ring>,
        .make = make<Patterns, PatternKind::ring>,
        .ignored = ignored_by_pattern(PatternKind::ring),
@@ -89,6 +108,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "permutation",
        .description = "every node writes to one other and is written to by one: a random cycle, drawn by the seed",
        .check = check_pattern_of<PatternKind::permutation>,
+       .needs = needs_of_pattern_of<PatternKind::permutation>,
+       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
        .work = work_of_pattern_of<PatternKind::permutation>,
        .make = make<Patterns, PatternKind::permutation>,
        .ignored = ignored_by_pattern(PatternKind::permutation),
@@ -99,6 +120,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
            "a program on the initiator's node that measures what its kernel costs, after lmbench: workload.program "
            "says which. No transfers; the strategy does not matter",
        .check = check_program,
+       .needs = needs_of_program,
+       .keys_of_needs = {"workload.size", "workload.processes"},
        .work = work_of_iterations,
        .make = make<KernelCosts>,
        .ignored = ignored_by_program(),
@@ -110,6 +133,8 @@ const std::vector<WorkloadKind>& workload_kinds() {
            "RDMA writes from and to buffers that are drawn from a pool at each end; reuse.again says how many of them "
            "have been used before",
        .check = check_reuse,
+       .needs = needs_of_reuse,
+       .keys_of_needs = {"reuse.buffers", "workload.size"},
        .work = work_of_reuse,
        .make = make<Reuse>,
        .ignored = ignored_by_reuse(),
@@ -118,6 +143,36 @@ const std::vector<WorkloadKind>& workload_kinds() {
                    {"remap_mean", "us",
                     "kind reuse: mean time in which both programs unmap their buffer and map new memory, with what the "
                     "strategy does about that; in no latency"}}},
+      {.name = "ping-pong",
+       .description =
+           "pairs of ranks that write to each other in turn, rank i of the first half with rank i of the second: each "
+           "tells the other by a small message that its data are there. A transfer is one way",
+       .check = check_ping_pong,
+       .needs = needs_of_ping_pong,
+       .keys_of_needs = {"workload.size", "workload.nodes", "workload.ranks"},
+       .work = work_of_ping_pong,
+       .make = make<PingPong>,
+       .ignored = ignored_by_ping_pong()},
+      {.name = "fan-in",
+       .description = "all ranks write to the first one, each to buffers of its own",
+       .check = check_fan_in,
+       .needs = needs_of_fan_in,
+       .keys_of_needs = {"workload.size", "workload.window", "workload.nodes", "workload.ranks"},
+       .work = work_of_fan_in,
+       .make = make<FanIn>,
+       .ignored = ignored_by_fan_in(),
+       .meets_others = true},
+      {.name = "innocent",
+       .description =
+           "a program beside others ([[program]]): each rank of the first half writes to its partner of the second, "
+           "from and to present pages, for as long as the others are measured",
+       .check = check_innocent,
+       .needs = needs_of_innocent,
+       .keys_of_needs = {"workload.size", "workload.window", "workload.nodes", "workload.ranks"},
+       .work = work_of_innocent,
+       .make = make<Innocent>,
+       .ignored = ignored_by_innocent(),
+       .goes_with_others = true},
   };
   return kinds;
 }

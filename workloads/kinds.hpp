@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/needs.hpp"
+#include "workloads/program.hpp"
 
 namespace faultline::workloads {
 
@@ -18,11 +19,16 @@ struct WorkloadKind {
   std::string description;
   // Adds the conflicts that there are only where this kind is chosen.
   void (*check)(const Configuration& configuration, const AddConflict& add);
+  // What its processes need of their nodes, and the settings of the groups `workload` and `reuse` that decide that.
+  std::vector<Need> (*needs)(const Configuration& configuration);
+  std::vector<std::string> keys_of_needs = {};
   // How much there is to simulate, as work_of().
   double (*work)(const Configuration& configuration);
-  std::unique_ptr<Benchmark> (*make)(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
+  std::unique_ptr<Program> (*make)(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
   // Settings of the group `workload` that it does not look at.
   Ignored ignored;
+  // It measures as long as other programs do.
+  bool goes_with_others = false;
   // One initiator and one target, which no other node is: the CPU time of each is a metric.
   bool has_two_ends = false;
   // Transfers arrive as workload.arrivals says.
@@ -39,7 +45,7 @@ struct WorkloadKind {
   std::vector<std::string> keys_of_length = {"workload.iterations"};
   // It transfers something, so that parameters of the NIC decide how long it takes, too.
   bool transfers = true;
-  // Metrics that no other kind has: those of Benchmark::own_metrics().
+  // Metrics that no other kind has: those of Program::own_metrics().
   std::vector<MetricDoc> metrics = {};
 };
 

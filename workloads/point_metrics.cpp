@@ -18,6 +18,16 @@ namespace faultline::workloads {
 namespace {
 
 using sim::CounterMetric;
+
+// A metric of one program of several; of the only one without a name, as it is.
+std::string in_program(const std::string& program, const std::string& metric) {
+  return program.empty() ? metric : program + "." + metric;
+}
+
+std::string said_of(const std::string& program, std::string text) {
+  return program.empty() ? text : fmt::format("program {}: {}", program, text);
+}
+
 // Of all counters of this name, on all nodes: those of a policy are there where it is used.
 std::uint64_t sum_of(platform::Cluster& cluster, std::string_view counter) {
   std::uint64_t sum = 0;
@@ -39,7 +49,7 @@ std::uint64_t busy(platform::Node& node) {
 }
 
 // What injections did to the transfers, compared with the fastest one.
-void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
+void add_injection(std::vector<Metric>& metrics, const Program& transfers) {
   const Injection* injection = transfers.injection();
   if (injection == nullptr) return;
   add_metric(metrics, "injections", static_cast<double>(injection->injections()));
@@ -85,18 +95,21 @@ void add_scanners(std::vector<Metric>& metrics, const Background& background, si
   add_metric(metrics, "background_file_mean", microseconds(background.part_mean()));
 }
 
-Distribution distribution(const char* name, const char* description, const sim::Histogram& times) {
+Distribution distribution(std::string name, const char* description, const sim::Histogram& times) {
   const auto us = [](std::uint64_t ps) { return static_cast<double>(ps) / 1e6; };
-  Distribution spread{name, "us", description, times.count(), us(times.min()), us(times.max()), {}};
+  Distribution spread{std::move(name), "us", description, times.count(), us(times.min()), us(times.max()), {}};
   for (const auto& b : times.buckets()) spread.buckets.push_back({us(b.lower), us(b.upper), b.count});
   return spread;
 }
 
-void add_distributions(std::vector<Distribution>& all, const Benchmark& transfers, const BackgroundConfig& config,
+void add_distributions(std::vector<Distribution>& all, const Programs& programs, const BackgroundConfig& config,
                        const Background& background) {
-  sim::Histogram latency;
-  for (const Sample& s : transfers.samples()) latency.add(static_cast<std::uint64_t>(s.latency().count()));
-  if (latency.count() > 0) all.push_back(distribution("latency", "of the measured transfers", latency));
+  for (const Programs::One& one : programs.all()) {
+    sim::Histogram latency;
+    for (const Sample& s : one.program->samples()) latency.add(static_cast<std::uint64_t>(s.latency().count()));
+    if (latency.count() == 0) continue;
+    all.push_back(distribution(in_program(one.name, "latency"), "of the measured transfers", latency));
+  }
   if (config.processes == 0 || background.accesses() == 0) return;
   all.push_back(distribution("background_access", "of accesses of background processes", background.access_times()));
 }
@@ -105,7 +118,8 @@ void add_distributions(std::vector<Distribution>& all, const Benchmark& transfer
 void describe(std::vector<Metric>& metrics) {
   const std::vector<MetricDoc> docs = metric_docs();
   for (Metric& metric : metrics) {
-    const auto doc = std::find_if(docs.begin(), docs.end(), [&](const MetricDoc& d) { return d.name == metric.name; });
+    const std::string_view name = metric_in_program(metric.name);
+    const auto doc = std::find_if(docs.begin(), docs.end(), [&](const MetricDoc& d) { return d.name == name; });
     if (doc == docs.end()) throw std::logic_error("a metric that metric_docs() does not have: " + metric.name);
     metric.unit = doc->unit;
     metric.description = doc->description;
@@ -113,9 +127,14 @@ void describe(std::vector<Metric>& metrics) {
 }
 
 // The parts that send, with what is known of them already; of more than kMostParts only that.
-void add_senders(std::vector<PartResult>& parts, const TransferConfig& config, const Benchmark& transfers) {
+void add_senders(std::vector<PartResult>& parts, const Programs::One& one) {
+  const TransferConfig& config = one.configuration.workload;
+  const Program& transfers = *one.program;
   const std::vector<Flow> flows = flows_of(config);
   std::vector<PartResult> senders = transfers.senders();
+  for (PartResult& sender : senders) {
+    if (!one.name.empty()) sender.part = one.name + " " + sender.part;
+  }
   std::vector<std::vector<Sample>> samples(senders.size());
   for (const Sample& s : transfers.samples()) {
     if (!senders.empty()) samples[s.sender].push_back(s);
@@ -132,12 +151,13 @@ void add_senders(std::vector<PartResult>& parts, const TransferConfig& config, c
     } else {
       add_uses(metrics, samples[i], flows[i].cold_every != 1, flows[i].is_open());
     }
+    for (Metric& metric : metrics) metric.name = in_program(one.name, metric.name);
     describe(metrics);
     std::ranges::move(metrics, std::back_inserter(part->metrics));
   }
 }
 
-void add_counters(std::vector<Metric>& metrics, const Measured& measured, const TransferConfig& config) {
+void add_counters(std::vector<Metric>& metrics, const Measured& measured) {
   double cpu_time = 0;
   for (const CounterMetric& c : platform::counter_metrics()) {
     const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
@@ -149,23 +169,19 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured, const 
     return static_cast<double>(after - before) / 1e6;
   };
   add_metric(metrics, "cpu_time", cpu_time);
-  if (!kind_of(config).has_two_ends) return;
+  if (!measured.before.has_two_ends) return;
   add_metric(metrics, "cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator));
   add_metric(metrics, "cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target));
 }
 
-// What must never happen.
-std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Cluster& cluster) {
-  std::vector<std::string> failed;
+// What must never happen. `failed` takes what did, of one program.
+void add_failed_checks(const Program& transfers, std::vector<std::string>& failed) {
   if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
   if (const std::uint64_t others = transfers.other_data_errors(); others > 0) {
     failed.push_back(
         fmt::format("data at the destination differ from what was sent in {} transfers that are not measured (warm-up, "
                     "clean)",
                     others));
-  }
-  if (cluster.total("memory.stale_accesses") > 0) {
-    failed.emplace_back("the device used translations that were no longer true");
   }
   if (transfers.failed() > 0) {
     failed.push_back(
@@ -177,25 +193,105 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
   }
+}
+
+std::vector<std::string> failed_checks(const Programs& programs, platform::Cluster& cluster) {
+  std::vector<std::string> failed;
+  if (cluster.total("memory.stale_accesses") > 0) {
+    failed.emplace_back("the device used translations that were no longer true");
+  }
+  for (const Programs::One& one : programs.all()) {
+    std::vector<std::string> of_program;
+    add_failed_checks(*one.program, of_program);
+    for (std::string& each : of_program) failed.push_back(said_of(one.name, std::move(each)));
+  }
   return failed;
+}
+
+// Of each registration policy that a program has, once.
+std::vector<CounterMetric> registration_metrics(const Configuration& run) {
+  std::vector<CounterMetric> all;
+  for (const Configuration& own : configurations_of_programs(run)) {
+    for (const CounterMetric& c : own.strategy.registration->metrics()) {
+      const auto same = [&](const CounterMetric& other) { return std::string_view(other.counter) == c.counter; };
+      if (std::ranges::none_of(all, same)) all.push_back(c);
+    }
+  }
+  return all;
+}
+
+// What the transfers of a program came to.
+std::vector<Metric> metrics_of(const Programs::One& one) {
+  const TransferConfig& workload = one.configuration.workload;
+  const Program& transfers = *one.program;
+  std::vector<Metric> metrics;
+  add_transfers(metrics, transfers.samples(), transfers.paused(), transfers.failed());
+  const std::vector<Flow> flows = flows_of(workload);
+  const auto is_open = [](const ArrivalConfig& of) { return of.is_open(); };
+  const auto some_cold = [](const ColdConfig& of) { return of.cold_every != 1; };
+  add_uses(metrics, transfers.samples(), some_cold(workload) || std::ranges::any_of(flows, some_cold),
+           is_open(workload) || std::ranges::any_of(flows, is_open));
+  std::ranges::move(transfers.own_metrics(), std::back_inserter(metrics));
+  if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
+  if (workload.clean_window > 0) {
+    const sim::Time span = transfers.measured_to() - transfers.measured_from();
+    add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
+  }
+  add_injection(metrics, transfers);
+  add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
+  add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
+  return metrics;
+}
+
+std::vector<Metric> errors_of(const Programs::One& one) {
+  std::vector<Metric> metrics;
+  add_metric(metrics, "data_errors", static_cast<double>(one.program->data_errors()));
+  if (const std::uint64_t others = one.program->other_data_errors(); others > 0) {
+    add_metric(metrics, "other_data_errors", static_cast<double>(others));
+  }
+  return metrics;
+}
+
+// Of all programs together, where they have names: whether something went wrong.
+void add_sums(std::vector<Metric>& metrics, const Programs& programs) {
+  std::uint64_t transfers = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t wrong = 0;
+  for (const Programs::One& one : programs.all()) {
+    transfers += one.program->samples().size() + one.program->failed();
+    failed += one.program->failed();
+    wrong += one.program->data_errors();
+  }
+  add_metric(metrics, "transfers", static_cast<double>(transfers));
+  add_metric(metrics, "transfers_failed", static_cast<double>(failed));
+  add_metric(metrics, "data_errors", static_cast<double>(wrong));
+}
+
+void add_of_programs(std::vector<Metric>& metrics, const Programs& programs,
+                     std::vector<Metric> (*of)(const Programs::One&)) {
+  for (const Programs::One& one : programs.all()) {
+    for (Metric& metric : of(one)) {
+      metric.name = in_program(one.name, metric.name);
+      metrics.push_back(std::move(metric));
+    }
+  }
 }
 
 }  // namespace
 
-Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration) {
-  const TransferConfig& workload = configuration.workload;
+Snapshot snapshot(platform::Cluster& cluster, const Configuration& run) {
   Snapshot now;
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
   for (const CounterMetric& c : platform::counter_metrics()) now.totals[c.counter] = cluster.total(c.counter);
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     now.totals[counter_of(cause)] = cluster.total(counter_of(cause));
   }
-  for (const CounterMetric& c : configuration.strategy.registration->metrics()) {
-    now.totals[c.counter] = sum_of(cluster, c.counter);
-  }
+  for (const CounterMetric& c : registration_metrics(run)) now.totals[c.counter] = sum_of(cluster, c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.busy = platform::busy_times(cluster);
-  if (!kind_of(workload).has_two_ends) return now;
+  const TransferConfig& workload = run.workload;
+  now.has_two_ends = run.programs.all().empty() && kind_of(workload).has_two_ends;
+  if (!now.has_two_ends) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;
@@ -212,27 +308,14 @@ os::MemInfo meminfo(platform::Cluster& cluster) {
   return sum;
 }
 
-PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
+PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Programs& programs,
                     const Measured& measured, const Background& background, const TimeSeries& series) {
   PointResult result;
   std::vector<Metric>& metrics = result.metrics;
-  const sim::Time span = transfers.measured_to() - transfers.measured_from();
-  add_transfers(metrics, transfers.samples(), transfers.paused(), transfers.failed());
-  const std::vector<Flow> flows = flows_of(configuration.workload);
-  const auto is_open = [](const ArrivalConfig& of) { return of.is_open(); };
-  const auto some_cold = [](const ColdConfig& of) { return of.cold_every != 1; };
-  add_uses(metrics, transfers.samples(), some_cold(configuration.workload) || std::ranges::any_of(flows, some_cold),
-           is_open(configuration.workload) || std::ranges::any_of(flows, is_open));
-  std::ranges::move(transfers.own_metrics(), std::back_inserter(metrics));
-  if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
-  if (configuration.workload.clean_window > 0) {
-    add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
-  }
-  add_injection(metrics, transfers);
-  add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
-  add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
-  add_counters(metrics, measured, configuration.workload);
-  for (const CounterMetric& c : configuration.strategy.registration->metrics()) {
+  const sim::Time span = programs.measured_to() - programs.measured_from();
+  add_of_programs(metrics, programs, metrics_of);
+  add_counters(metrics, measured);
+  for (const CounterMetric& c : registration_metrics(configuration)) {
     add_metric(metrics, c.metric, static_cast<double>(measured.of(c.counter)) * c.scale);
   }
   add_fault_causes(metrics, measured);
@@ -248,28 +331,36 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   if (const std::uint64_t pages = measured.memory.huge_pages_total; pages > 0) {
     add_metric(metrics, "hugetlb_bytes", static_cast<double>(pages * os::kHugePage));
   }
-  add_metric(metrics, "data_errors", static_cast<double>(transfers.data_errors()));
-  if (transfers.other_data_errors() > 0) {
-    add_metric(metrics, "other_data_errors", static_cast<double>(transfers.other_data_errors()));
-  }
+  add_of_programs(metrics, programs, errors_of);
+  if (!programs.all().front().name.empty()) add_sums(metrics, programs);
   Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size(),
-                                [&](sim::NodeId node) { return transfers.is_end(node); });
+                                [&](sim::NodeId node) { return programs.is_end(node); });
   std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
   result.parts = std::move(use.nodes);
-  add_senders(result.parts, configuration.workload, transfers);
-  result.breakdown = transfers.breakdown().rows();
-  add_distributions(result.distributions, transfers, configuration.background, background);
+  for (const Programs::One& one : programs.all()) add_senders(result.parts, one);
+  // Of several programs the steps that they have in common would be shown as those of one.
+  if (programs.all().size() == 1) result.breakdown = programs.only().breakdown().rows();
+  add_distributions(result.distributions, programs, configuration.background, background);
   result.series = series.collect();
   if (!result.series.empty() && result.series.front().values.empty()) {
     result.notes.emplace_back("no sample of the time series: series.period is longer than what was measured");
   }
-  if (configuration.workload.checks_fail) result.failed_checks = failed_checks(transfers, cluster);
-  add_notes(configuration, transfers, result.notes);
+  if (configuration.workload.checks_fail) result.failed_checks = failed_checks(programs, cluster);
+  for (const Programs::One& one : programs.all()) {
+    std::vector<std::string> notes;
+    add_notes(one.configuration, *one.program, notes);
+    for (std::string& note : notes) result.notes.push_back(said_of(one.name, std::move(note)));
+  }
   return result;
 }
 
-std::vector<MetricDoc> metric_docs() {
+std::string_view metric_in_program(std::string_view name) { return name.substr(name.find('.') + 1); }
+
+namespace {
+
+// Of what a program's transfers came to.
+std::vector<MetricDoc> program_docs() {
   std::vector<MetricDoc> docs{
       {"latency_min", "us", "shortest transfer: from the program's first step for it to its last"},
       {"latency_typical", "us", "median transfer"},
@@ -293,16 +384,6 @@ std::vector<MetricDoc> metric_docs() {
        "and the bytes that they move are in goodput"},
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
-      {"background_accesses", "1", "accesses of background processes while transfers were measured"},
-      {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
-      {"background_access_max", "us", "longest of them"},
-      {"background_ended", "1", "background processes that met the end of memory, and ended"},
-      {"background_minor_faults", "1",
-       "of the minor faults, those of background processes: no transfer has met them, but the kernel's work is the "
-       "same"},
-      {"background_major_faults", "1", "of the major faults, those of background processes"},
-      {"background_file_rate", "MB/s", "bytes of their files that scanners have used, per time"},
-      {"background_file_mean", "us", "mean time of a scanner for one part of its file"},
       {"injections", "1", "injections that came to pass, one for each buffer of a window"},
       {"injected_pages", "1",
        "4 KiB pages that they changed for good while transfers were under way: moved, merged, dropped; 0: all undone"},
@@ -310,30 +391,54 @@ std::vector<MetricDoc> metric_docs() {
       {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
       {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
-      {"cpu_time", "us",
-       "CPU time of all cores of all nodes while measuring, without polling; background processes and kernel threads "
-       "included"},
-      {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
-      {"cpu_time_target", "us", "the same of the target's node alone"},
-      {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
-      {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
-      {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
-      {"mlocked", "B",
-       "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "
-       "Mlocked)"},
-      {"unevictable", "B", "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
-      {"hugetlb_bytes", "B",
-       "memory that the pool of huge pages keeps from everybody else, used or not, added over the nodes "
-       "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
       {"data_errors", "1", "measured transfers whose data arrived wrong"},
       {"other_data_errors", "1",
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
+  for (const WorkloadKind& kind : workload_kinds()) std::ranges::copy(kind.metrics, std::back_inserter(docs));
+  for (MetricDoc& doc : docs) doc.of_program = true;
+  return docs;
+}
+
+}  // namespace
+
+std::vector<MetricDoc> metric_docs() {
+  std::vector<MetricDoc> docs = program_docs();
+  docs.insert(
+      docs.end(),
+      {
+          {"background_accesses", "1", "accesses of background processes while transfers were measured"},
+          {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
+          {"background_access_max", "us", "longest of them"},
+          {"background_ended", "1", "background processes that met the end of memory, and ended"},
+          {"background_minor_faults", "1",
+           "of the minor faults, those of background processes: no transfer has met them, but the kernel's work is the "
+           "same"},
+          {"background_major_faults", "1", "of the major faults, those of background processes"},
+          {"background_file_rate", "MB/s", "bytes of their files that scanners have used, per time"},
+          {"background_file_mean", "us", "mean time of a scanner for one part of its file"},
+          {"cpu_time", "us",
+           "CPU time of all cores of all nodes while measuring, without polling; background processes and kernel "
+           "threads "
+           "included"},
+          {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
+          {"cpu_time_target", "us", "the same of the target's node alone"},
+          {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
+          {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
+          {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
+          {"mlocked", "B",
+           "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "
+           "Mlocked)"},
+          {"unevictable", "B",
+           "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
+          {"hugetlb_bytes", "B",
+           "memory that the pool of huge pages keeps from everybody else, used or not, added over the nodes "
+           "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
+      });
   for (const CounterMetric& c : platform::counter_metrics()) docs.push_back({c.metric, c.unit, c.description});
   for (const auto& policy : rdma::registration_policies()) {
     for (const CounterMetric& c : policy->metrics()) docs.push_back({c.metric, c.unit, c.description});
   }
-  for (const WorkloadKind& kind : workload_kinds()) std::ranges::copy(kind.metrics, std::back_inserter(docs));
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     docs.push_back({metric_of(cause), "1", std::string("of the faults, those ") + cause.description});
   }

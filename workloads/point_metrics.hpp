@@ -10,9 +10,9 @@
 #include "models/platform/cluster.hpp"
 #include "models/platform/instruments.hpp"
 #include "workloads/background.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/programs.hpp"
 #include "workloads/time_series.hpp"
 #include "workloads/utilisation.hpp"
 
@@ -21,11 +21,12 @@ namespace faultline::workloads {
 // The counters at an instant.
 struct Snapshot {
   std::map<std::string, std::uint64_t> totals;
-  std::uint64_t cpu_initiator = 0;  // ps, without polling
+  bool has_two_ends = false;
+  std::uint64_t cpu_initiator = 0;  // ps, without polling; where there are two ends
   std::uint64_t cpu_target = 0;
   std::vector<platform::BusyTime> busy;
 };
-Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration);
+Snapshot snapshot(platform::Cluster& cluster, const Configuration& run);
 os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames
 
 // When the measured transfers began and when they had ended.
@@ -37,7 +38,7 @@ struct Measured {
   std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
 };
 
-PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
+PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Programs& programs,
                     const Measured& measured, const Background& background, const TimeSeries& series);
 
 }  // namespace faultline::workloads

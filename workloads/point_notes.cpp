@@ -14,7 +14,7 @@
 namespace faultline::workloads {
 namespace {
 
-void add_injection_notes(const InjectionConfig& config, const Benchmark& transfers, std::vector<std::string>& notes) {
+void add_injection_notes(const InjectionConfig& config, const Program& transfers, std::vector<std::string>& notes) {
   if (transfers.injection() == nullptr) return;
   notes.emplace_back("what the kernel does to pages was injected (inject.*): how often it happens is not Linux's");
   if (transfers.injection()->in_vain() > 0) {
@@ -66,7 +66,7 @@ struct Sender {
   unsigned window;
 };
 
-std::vector<Sender> senders_of(const TransferConfig& w, const Benchmark& transfers) {
+std::vector<Sender> senders_of(const TransferConfig& w, const Program& transfers) {
   const std::vector<Flow> flows = flows_of(w);
   std::vector<Sender> all;
   for (const PartResult& part : transfers.senders()) {
@@ -133,8 +133,7 @@ bool queues_grow(const std::vector<Sample>& of_sender) {
 }
 
 // An open loop that is offered more than it can do.
-void add_overload_note(const std::vector<Sender>& senders, const Benchmark& transfers,
-                       std::vector<std::string>& notes) {
+void add_overload_note(const std::vector<Sender>& senders, const Program& transfers, std::vector<std::string>& notes) {
   constexpr std::size_t kMostNamed = 6;
   std::vector<std::vector<Sample>> samples(senders.size());
   for (const Sample& sample : transfers.samples()) samples.at(sample.sender).push_back(sample);
@@ -154,7 +153,7 @@ void add_overload_note(const std::vector<Sender>& senders, const Benchmark& tran
 
 }  // namespace
 
-void add_notes(const Configuration& configuration, const Benchmark& transfers, std::vector<std::string>& notes) {
+void add_notes(const Configuration& configuration, const Program& transfers, std::vector<std::string>& notes) {
   add_injection_notes(configuration.inject, transfers, notes);
   add_notes_on_meaning(configuration, notes);
   const std::vector<Sender> senders = senders_of(configuration.workload, transfers);

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "workloads/benchmark.hpp"
+#include "workloads/program.hpp"
 
 namespace faultline::workloads {
 
-void add_notes(const Configuration& configuration, const Benchmark& transfers, std::vector<std::string>& notes);
+void add_notes(const Configuration& configuration, const Program& transfers, std::vector<std::string>& notes);
 
 }  // namespace faultline::workloads

@@ -52,6 +52,7 @@ void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
 std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, bool has_source,
                                        std::string name) {
   if (name.empty()) name = fmt::format("process {}", node.endpoints);
+  if (!configuration.program_name.empty()) name = configuration.program_name + " " + name;
   return platform::open_endpoint(node, configuration.machine, configuration.strategy, configuration.workload.memory,
                                  name, has_source ? rdma::End::source : rdma::End::destination);
 }
@@ -147,7 +148,7 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
   running.posted = co_await from_.post(from_.thread(), operation, lane.from_address, remote, flow_.size);
-  told.posted(running.posted);
+  running.told.posted(running.posted);
   running_.push_back(std::move(running));
 }
 

@@ -11,12 +11,12 @@
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flows/flow.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/paced.hpp"
+#include "workloads/program.hpp"
 #include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {

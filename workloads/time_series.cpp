@@ -46,8 +46,10 @@ void SeriesConfig::declare(sim::ParameterTable& table) {
 }
 
 TimeSeries::Sample TimeSeries::look() {
-  for (; transfers_seen_ < transfers_.samples().size(); ++transfers_seen_) {
-    bytes_ += transfers_.samples()[transfers_seen_].bytes;
+  transfers_seen_.resize(programs_.all().size());
+  for (std::size_t i = 0; i < transfers_seen_.size(); ++i) {
+    const std::vector<workloads::Sample>& samples = programs_.all()[i].program->samples();
+    for (std::size_t& seen = transfers_seen_[i]; seen < samples.size(); ++seen) bytes_ += samples[seen].bytes;
   }
   static_assert(kQuantities == kAll.size());
   Sample now{bytes_, cluster_.total("driver.fault_records"), cluster_.total("os.pgfault"),

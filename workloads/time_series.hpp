@@ -8,15 +8,15 @@
 
 #include "models/platform/cluster.hpp"
 #include "models/platform/instruments.hpp"
-#include "workloads/benchmark.hpp"
+#include "workloads/programs.hpp"
 
 namespace faultline::workloads {
 
 class TimeSeries {
  public:
   // Nothing is recorded when config.period is 0.
-  TimeSeries(const SeriesConfig& config, platform::Cluster& cluster, const Benchmark& transfers)
-      : config_(config), cluster_(cluster), transfers_(transfers), period_(config.period) {}
+  TimeSeries(const SeriesConfig& config, platform::Cluster& cluster, const Programs& programs)
+      : config_(config), cluster_(cluster), programs_(programs), period_(config.period) {}
 
   // When the first measured transfer begins, and when the last one has ended.
   void begin();
@@ -36,10 +36,10 @@ class TimeSeries {
 
   SeriesConfig config_;
   platform::Cluster& cluster_;
-  const Benchmark& transfers_;
+  const Programs& programs_;
   sim::Time period_;
-  std::size_t transfers_seen_ = 0;
-  std::uint64_t bytes_ = 0;  // of these
+  std::vector<std::size_t> transfers_seen_;  // by program
+  std::uint64_t bytes_ = 0;                  // of these
   Sample last_{};
   std::vector<Sample> samples_;  // of what is counted: how much of it came in the interval
 };

@@ -25,12 +25,17 @@ class ToldTransfer {
                               .bytes = bytes});
   }
 
-  void posted(const rdma::Posted& posted) const { trace_->posted(number_, posted.transfer); }
-  void ended(sim::Time at, bool done) const { trace_->ends(number_, at, done); }
+  void posted(const rdma::Posted& posted) {
+    transfer_ = posted.transfer;
+    trace_->posted(number_, transfer_);
+  }
+  // Who listens to its steps forgets them now.
+  void ended(sim::Time at, bool done) const { trace_->ends(number_, transfer_, at, done); }
 
  private:
   sim::Trace* trace_;
   std::uint64_t number_;
+  std::uint64_t transfer_ = 0;  // 0: not posted
 };
 
 }  // namespace faultline::workloads

@@ -5,6 +5,7 @@
 
 #include "models/rdma/completion/polled_word.hpp"
 #include "workloads/kinds.hpp"
+#include "workloads/ranks/places.hpp"
 
 namespace faultline::workloads {
 
@@ -32,7 +33,7 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
       "kind", kind, kinds,
       {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
        "or every node does, in a pattern; or a program that measures the initiator's kernel; or writes from and to "
-       "buffers of a pool",
+       "buffers of a pool; or ranks do, as their program says",
        "",
        {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
@@ -125,6 +126,14 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_choice("clean_kind", clean_kind, {{"write", rdma::Operation::write}, {"read", rdma::Operation::read}},
                    {"whether the clean transfers are RDMA writes or reads by the initiator", "", {}});
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
+  table.add_text("nodes", nodes, std::string(kNodesForm), [](const std::string& text) { parse_nodes(text); },
+                 {"kinds whose programs have ranks: the nodes that these are on, in the order of their ranks; empty: "
+                  "ping-pong and "
+                  "innocent on nodes 0 and 1, fan-in on all nodes",
+                  "",
+                  {}});
+  table.add_count("ranks", ranks, {1u, 64u},
+                  {"ranks on each of these nodes; of fan-in the receiver is alone on its", "", {}});
   table.add_count(
       "peers", peers, {0u, 65535u},
       {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});

@@ -36,6 +36,8 @@ struct TransferConfig : ColdConfig, ArrivalConfig {
   std::uint64_t clean_size = 16384;
   unsigned initiator = 0;
   unsigned target = 1;
+  std::string nodes;  // of kinds whose programs have ranks: workloads/ranks/places.hpp
+  unsigned ranks = 1;
   unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
   std::string flows;   // of the kind `flows`: workloads/flows/flow.hpp
   ProgramConfig program;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/sim/time.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/program.hpp"
 
 namespace faultline::workloads {
 

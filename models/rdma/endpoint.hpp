@@ -79,6 +79,7 @@ class Endpoint {
 
   sim::NodeId node() const { return host_.context.node; }
   os::Vm& vm() { return host_.vm; }
+  cpu::Cpu& cpu() { return host_.cpu; }
   os::Process& process() { return process_; }
   cpu::Execution& thread() { return thread_; }
   // A further thread of the process.

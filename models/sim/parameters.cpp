@@ -262,7 +262,16 @@ void ParameterTable::add_choice_as_int(std::string_view name, std::function<int(
 
 const Parameter* ParameterTable::find(std::string_view name) const {
   const auto it = std::find_if(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == name; });
-  return it == parameters_.end() ? nullptr : &*it;
+  if (it != parameters_.end()) return &*it;
+  for (const auto& [family, make] : families_) {
+    if (!name.starts_with(family)) continue;
+    if (std::optional<Parameter> made = make(name)) return &parameters_.emplace_back(std::move(*made));
+  }
+  return nullptr;
+}
+
+void ParameterTable::add_family(std::string_view family, Make make) {
+  families_.emplace_back(std::string(family) + ".", std::move(make));
 }
 
 std::string ParameterTable::nearest(std::string_view name) const {

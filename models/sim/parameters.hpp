@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -132,9 +134,16 @@ class ParameterTable {
   // The same of a list: the field holds the number of the chosen name.
   void add_choice(std::string_view name, std::size_t& field, const std::vector<std::string>& names, ParameterDoc doc);
 
-  // In order of declaration.
-  const std::vector<Parameter>& all() const { return parameters_; }
-  // nullptr when nobody declared it.
+  // Parameters without number, whose names begin with "family.": each is there from when somebody asks for it. `make`
+  // declares the one of a full name; nothing: there is none of that name.
+  using Make = std::function<std::optional<Parameter>(std::string_view name)>;
+  // The text of one that stands for another parameter's value, as long as nobody sets it.
+  static constexpr std::string_view kInherited = "inherited";
+  void add_family(std::string_view family, Make make);
+
+  // In order of declaration. Those of families that nobody has asked for are not there.
+  const std::deque<Parameter>& all() const { return parameters_; }
+  // nullptr when nobody declared it. Valid as long as the table is.
   const Parameter* find(std::string_view name) const;
   // The declared name nearest to a misspelt one by edit distance; empty when none is near.
   std::string nearest(std::string_view name) const;
@@ -146,7 +155,8 @@ class ParameterTable {
                          std::vector<std::pair<std::string, int>> choices, ParameterDoc doc);
 
   std::string prefix_;
-  std::vector<Parameter> parameters_;
+  mutable std::deque<Parameter> parameters_;  // find() adds those of families
+  std::vector<std::pair<std::string, Make>> families_;
 };
 
 // Values that stand for all legal ones, as set() reads them: every choice, both values of a flag, both ends of a range;

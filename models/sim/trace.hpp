@@ -136,6 +136,8 @@ class StepListener {
  public:
   virtual ~StepListener() = default;
   virtual void on_step(const StepRecord& record) = 0;
+  // Its program has done with a transfer: no more steps that anybody waits for.
+  virtual void on_over(std::uint64_t /*transfer*/) {}
 };
 
 // What a track shows.
@@ -257,7 +259,9 @@ class Trace {
   void posted(std::uint64_t number, std::uint64_t transfer) const {
     for (Timeline* timeline : timelines_) timeline->on_posted(number, transfer);
   }
-  void ends(std::uint64_t number, Time at, bool done) const {
+  // `transfer`: its id; 0: none.
+  void ends(std::uint64_t number, std::uint64_t transfer, Time at, bool done) const {
+    for (StepListener* listener : listeners_) listener->on_over(transfer);
     for (Timeline* timeline : timelines_) timeline->on_end(number, at, done);
   }
 

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
 #include "src/experiment/input_limits.hpp"
 #include "src/experiment/point.hpp"
+#include "src/experiment/program_tables.hpp"
 #include "src/experiment/report_spec.hpp"
 
 namespace faultline::experiment {
@@ -16,7 +18,7 @@ namespace {
 
 const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
                                      "axes",     "zip",      "sample",      "skip",       "strategy",
-                                     "report",   "seed",     "repetitions", "slurm"};
+                                     "report",   "seed",     "repetitions", "slurm",      "program"};
 
 Preset read_own_strategy(const Node& node, Diagnostics& diagnostics) {
   Preset strategy{node.key, {}, {}};
@@ -33,20 +35,29 @@ Preset read_own_strategy(const Node& node, Diagnostics& diagnostics) {
   return strategy;
 }
 
-std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
+// True where they are too many to be read.
+bool are_too_many(const Node& file, const char* name, Diagnostics& diagnostics) {
+  const Node* given = file.find(name);
+  if (given == nullptr || given->children.size() <= kMostStrategies) return false;
+  diagnostics.add(given->place, name, "are more than {}", kMostStrategies);
+  return true;
+}
+
+// [strategy.NAME]
+std::vector<Preset> read_own_strategies(const Node& file, Diagnostics& diagnostics) {
   std::vector<Preset> own;
+  const Node* table = file.find("strategy");
+  if (table == nullptr || are_too_many(file, "strategy", diagnostics)) return own;
+  is_table(*table, "strategy", "[strategy.NAME], or 'strategies'", diagnostics);
+  for (const Node& node : table->children) own.push_back(read_own_strategy(node, diagnostics));
+  return own;
+}
+
+// Those that are compared.
+std::vector<Strategy> read_strategies(const Node& file, const std::vector<Preset>& own, const Presets& presets,
+                                      Diagnostics& diagnostics) {
   std::vector<Strategy> strategies;
-  for (const char* name : {"strategy", "strategies"}) {
-    const Node* given = file.find(name);
-    if (given == nullptr || given->children.size() <= kMostStrategies) continue;
-    diagnostics.add(given->place, name, "are more than {}", kMostStrategies);
-    return strategies;
-  }
-  if (const Node* table = file.find("strategy")) {
-    is_table(*table, "strategy", "[strategy.NAME], or 'strategies'", diagnostics);
-    for (const Node& node : table->children) own.push_back(read_own_strategy(node, diagnostics));
-  }
-  const Presets presets(ConfigKind::strategy, library, diagnostics, own);
+  if (are_too_many(file, "strategies", diagnostics)) return strategies;
   const Node* list = file.find("strategies");
   if (list == nullptr) {
     for (const Preset& each : own) strategies.push_back(presets.named(each.name, {}, "strategy"));
@@ -168,6 +179,25 @@ void write_texts(Experiment& experiment, const Simulator& simulator) {
 
 }  // namespace
 
+std::vector<std::string> Experiment::programs() const {
+  Settings settings = parameters;
+  settings.insert(settings.end(), overrides.begin(), overrides.end());
+  return programs_in(settings);
+}
+
+std::unique_ptr<Machine> Experiment::machine(const Simulator& simulator) const {
+  auto machine = simulator.machine();
+  for (const Settings* settings : {&parameters, &overrides}) {
+    for (const Setting& setting : *settings) machine->parameters().find(setting.key);
+  }
+  for (const Axis& axis : axes) machine->parameters().find(axis.key);
+  return machine;
+}
+
+std::vector<workloads::MetricDoc> Experiment::metrics(const Simulator& simulator) const {
+  return with_programs(simulator.metric_docs(), programs());
+}
+
 std::size_t Experiment::place_of_strategy(const std::string& strategy) const {
   const auto found = std::ranges::find(strategies, strategy, &Strategy::name);
   if (found == strategies.end()) throw std::logic_error("no strategy of the experiment: " + strategy);
@@ -219,10 +249,14 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.repetitions = static_cast<unsigned>(
       optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
   read_common(file, "experiment", library, experiment, diagnostics);
-  experiment.strategies = read_strategies(file, library, diagnostics);
+  const std::vector<Preset> own = read_own_strategies(file, diagnostics);
+  const Presets presets(ConfigKind::strategy, library, diagnostics, own);
+  experiment.strategies = read_strategies(file, own, presets, diagnostics);
+  std::ranges::move(read_programs(file, presets, diagnostics), std::back_inserter(experiment.parameters));
   read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
-  experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
+  experiment.reports =
+      read_reports(file, experiment.axes, experiment.strategies, experiment.metrics(simulator), diagnostics);
   if (const Node* slurm = file.find("slurm")) experiment.slurm = read_slurm(*slurm, diagnostics);
   check_values(experiment, simulator, diagnostics);
   refuse_parts_of_groups(experiment, diagnostics);

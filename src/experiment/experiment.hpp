@@ -59,6 +59,13 @@ struct Experiment {
   std::vector<ReportSpec> reports;
   SlurmSettings slurm;
 
+  // Of [[program]] tables and --set, by name; empty: one without a name.
+  std::vector<std::string> programs() const;
+  // With every parameter at its default, and those of programs that it names.
+  std::unique_ptr<Machine> machine(const Simulator& simulator) const;
+  // What its points can measure: of each program its own.
+  std::vector<workloads::MetricDoc> metrics(const Simulator& simulator) const;
+
   // Of one of `strategies`: its place there. Throws std::logic_error where it is none of them.
   std::size_t place_of_strategy(const std::string& strategy) const;
   const Strategy& strategy_named(const std::string& strategy) const { return strategies[place_of_strategy(strategy)]; }

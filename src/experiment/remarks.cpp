@@ -21,7 +21,7 @@ struct Beyond {
 // Collects such values of all parameters, and writes the lines.
 class Remarks {
  public:
-  explicit Remarks(const Simulator& simulator) : machine_(simulator.machine()), found_(parameters().size()) {}
+  explicit Remarks(const Simulator& simulator) : machine_(simulator.machine()) {}
 
   // Of several settings of a key the one that decides it. Keys are left out for which decided_elsewhere(key) is true.
   template <typename Predicate>
@@ -38,7 +38,10 @@ class Remarks {
     const std::string text = parameter->get();
     const double number = number_of(parameter->kind, text);
     if (number >= range->low && number <= range->high) return;
-    std::vector<Beyond>& places = found_[static_cast<std::size_t>(parameter - parameters().data())];
+    const auto place = std::ranges::find(parameters(), setting.key, &sim::Parameter::name) - parameters().begin();
+    const auto number_of_parameter = static_cast<std::size_t>(place);
+    if (number_of_parameter >= found_.size()) found_.resize(number_of_parameter + 1);
+    std::vector<Beyond>& places = found_[number_of_parameter];
     auto beyond = std::ranges::find(places, setting.set_by(), &Beyond::set_by);
     if (beyond == places.end()) beyond = places.insert(places.end(), {setting.set_by(), {}});
     if (std::ranges::find(beyond->values, text) == beyond->values.end()) beyond->values.push_back(text);
@@ -52,7 +55,7 @@ class Remarks {
   }
 
  private:
-  const std::vector<sim::Parameter>& parameters() const { return machine_->parameters().all(); }
+  const std::deque<sim::Parameter>& parameters() const { return machine_->parameters().all(); }
 
   static std::string line(const sim::Parameter& parameter, const Beyond& beyond) {
     constexpr std::size_t kShown = 3;

@@ -118,6 +118,11 @@ class ReportReader {
       if (is_text(*value, key, diagnostics_) && is_known(*value, key, what, known)) into = value->text();
     };
     take("metric", "metric", metrics_, spec.metric);
+    // Of several programs the first one's.
+    const auto is_default = [&](const std::string& name) { return workloads::metric_in_program(name) == spec.metric; };
+    if (node.find("metric") == nullptr) {
+      if (const auto found = std::ranges::find_if(metrics_, is_default); found != metrics_.end()) spec.metric = *found;
+    }
     std::vector<std::string> both = axes_;
     both.insert(both.begin(), "strategy");
     take("rows", "axis", both, spec.rows);

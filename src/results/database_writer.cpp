@@ -47,7 +47,7 @@ class Writer {
         points_(results.points),
         outcomes_(results.outcomes),
         merged_(merge_repetitions(results)),
-        machine_(simulator.machine()) {}
+        machine_(experiment_.machine(simulator)) {}
 
   void write() {
     write_run();
@@ -112,7 +112,8 @@ class Writer {
   const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
 
   static double number(const sim::Parameter& parameter, const std::string& text) {
-    return experiment::is_number(parameter.kind) ? experiment::plain_number(parameter.kind, text) : std::nan("");
+    const bool is_number = experiment::is_number(parameter.kind) && text != sim::ParameterTable::kInherited;
+    return is_number ? experiment::plain_number(parameter.kind, text) : std::nan("");
   }
 
   void write_parameter_docs() {

@@ -39,7 +39,8 @@ Failures failures_of(const runs::PointOutcome& outcome) {
 }
 
 bool is_of_completed(std::string_view metric) {
-  return std::ranges::any_of(kOfCompleted, [&](std::string_view begin) { return metric.starts_with(begin); });
+  const std::string_view name = workloads::metric_in_program(metric);
+  return std::ranges::any_of(kOfCompleted, [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 std::string mark_of(const std::string& metric, const Failures& failures) {

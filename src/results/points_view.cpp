@@ -46,13 +46,13 @@ const TableColumn* known_column(const std::string& metric) {
 }
 
 // Why pages were not usable: in the order of the metrics, and the first to go where there is no room.
-void add_parts_of_faults(std::vector<TableColumn>& chosen, const IsMeasured& is_measured) {
+void add_parts_of_faults(std::vector<TableColumn>& chosen, bool each, const IsMeasured& is_measured) {
   constexpr int kRank = 6;
   constexpr std::string_view kPrefix = "faults_";
   for (const workloads::MetricDoc& doc : workloads::metric_docs()) {
     if (!is_part_of_faults(doc.name) || !is_measured(doc.name)) continue;
     const bool has_prefix = doc.name.starts_with(kPrefix);
-    chosen.push_back({doc.name, has_prefix ? doc.name.substr(kPrefix.size()) : doc.name, kRank, true});
+    chosen.push_back({doc.name, has_prefix ? doc.name.substr(kPrefix.size()) : doc.name, kRank, each});
   }
 }
 
@@ -154,30 +154,41 @@ bool is_sum(const std::string& metric) {
   return is_part_of_faults(metric) || (known != nullptr && known->each);
 }
 
-std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured) {
+std::vector<TableColumn> choose_columns(const experiment::Experiment& experiment, const experiment::ReportSpec& spec,
+                                        const IsMeasured& is_measured) {
+  const std::vector<std::string> programs = experiment.programs();
+  // Of several programs no number of transfers is that of all sums.
+  const bool one = programs.empty();
   std::vector<TableColumn> chosen;
-  if (!spec.columns.empty()) {
-    for (const std::string& name : spec.columns) {
-      chosen.push_back({name, column_title(name), 0, is_sum(name)});
-    }
-    return chosen;
-  }
+  for (const std::string& name : spec.columns) chosen.push_back({name, column_title(name), 0, one && is_sum(name)});
+  if (!spec.columns.empty()) return chosen;
   for (const TableColumn& column : kColumns) {
-    if (column.rank < kNeverByItself && is_measured(column.metric)) chosen.push_back(column);
-    if (column.metric == "faults") add_parts_of_faults(chosen, is_measured);
+    for (const std::string& program : programs) {
+      const std::string metric = program + "." + column.metric;
+      if (column.rank < kNeverByItself && is_measured(metric))
+        chosen.push_back({metric, column_title(metric), column.rank, false});
+    }
+    if (column.rank < kNeverByItself && is_measured(column.metric)) {
+      chosen.push_back({column.metric, column.title, column.rank, one && column.each});
+    }
+    if (column.metric == "faults") add_parts_of_faults(chosen, one, is_measured);
   }
   // When every point failed, a column must still say so.
   if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
   return chosen;
 }
 
+// "victim t_avg" of one program of several.
 std::string column_title(const std::string& metric) {
-  const TableColumn* known = known_column(metric);
-  return known == nullptr ? metric : known->title;
+  const std::string name(workloads::metric_in_program(metric));
+  const TableColumn* known = known_column(name);
+  const std::string title = known == nullptr ? name : known->title;
+  const std::size_t program = metric.size() - name.size();
+  return program == 0 ? title : metric.substr(0, program - 1) + " " + title;
 }
 
 std::string points_view(const Results& results, const experiment::ReportSpec& spec, std::size_t width) {
-  std::vector<TableColumn> chosen = choose_columns(spec, [&](const std::string& metric) {
+  std::vector<TableColumn> chosen = choose_columns(results.experiment, spec, [&](const std::string& metric) {
     const TableColumn column{metric, metric, 0, false};
     return first_of(results, metric) != nullptr && !(is_part_of_faults(metric) && always_zero(results, column));
   });

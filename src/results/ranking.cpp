@@ -15,8 +15,9 @@ namespace faultline::results {
 std::optional<Better> better_of(const std::string& metric) {
   constexpr std::array<std::string_view, 6> kCosts{"latency_",   "cpu_time", "background_access_m",
                                                    "setup_time", "queueing", "kernel_cost"};
-  if (metric.find("goodput") != std::string::npos) return Better::more;
-  if (std::ranges::any_of(kCosts, [&](std::string_view cost) { return metric.starts_with(cost); })) return Better::less;
+  const std::string_view name = workloads::metric_in_program(metric);
+  if (name.find("goodput") != std::string::npos) return Better::more;
+  if (std::ranges::any_of(kCosts, [&](std::string_view cost) { return name.starts_with(cost); })) return Better::less;
   return {};
 }
 

@@ -71,7 +71,8 @@ struct TableColumn {
 };
 // Those that the report asks for; without a list the usual ones, as far as something was measured.
 using IsMeasured = std::function<bool(const std::string& metric)>;
-std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured);
+std::vector<TableColumn> choose_columns(const experiment::Experiment& experiment, const experiment::ReportSpec& spec,
+                                        const IsMeasured& is_measured);
 // Whether a metric is a sum over a point's transfers, which the points view shows for each of them.
 bool is_sum(const std::string& metric);
 // Faults of one cause, and the like: shown only where there are any.

@@ -324,7 +324,7 @@ Json ReportData::reports_json() const {
     Json report{{"view", to_string(spec.view)}};
     if (spec.view == experiment::View::points) {
       report["columns"] = Json::array();
-      for (const TableColumn& column : choose_columns(spec, is_measured)) {
+      for (const TableColumn& column : choose_columns(experiment_, spec, is_measured)) {
         report["columns"].push_back(
             {{"metric", column.metric}, {"title", column.title}, {"rank", column.rank}, {"each", column.each}});
       }

@@ -115,7 +115,7 @@ CREATE TABLE metric_values (
 
 CREATE TABLE part_values (           -- of one node (or router without one), or of one flow
   point INTEGER NOT NULL REFERENCES points(number),
-  part TEXT NOT NULL,                -- 'node 3', 'flow 0'
+  part TEXT NOT NULL,                -- 'node 3', 'flow 0', 'victim rank 1'
   about TEXT NOT NULL,               -- of a flow: 'node 0 writes to node 1, 4 KiB each'
   metric INTEGER NOT NULL REFERENCES metric_docs(id),
   value REAL,

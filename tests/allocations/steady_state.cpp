@@ -8,7 +8,7 @@
 #include "tests/allocations/counter.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/background.hpp"
-#include "workloads/benchmark.hpp"
+#include "workloads/programs.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -24,7 +24,7 @@ Facts measure(const Settings& settings, std::int64_t transfers, const std::strin
   return facts_from_child([&c, &work] {
     platform::Cluster cluster("cluster", c.machine, 1);
     cluster.boot();
-    const auto benchmark = workloads::make_benchmark(c, cluster, 1);
+    workloads::Programs programs(c, cluster, 1);
     workloads::Background background(c.background, cluster, 1);
     Facts begin;
     Facts end;
@@ -34,17 +34,17 @@ Facts measure(const Settings& settings, std::int64_t transfers, const std::strin
       facts["cells"] = static_cast<std::int64_t>(cluster.cell_hops());
       facts["allocations"] = static_cast<std::int64_t>(allocations());
     };
-    benchmark->on_measurement_begins = [&] {
+    programs.on_measurement_begins = [&] {
       background.start();
       note(begin);
     };
-    benchmark->on_measurement_ends = [&] { note(end); };
-    benchmark->on_finished = [&cluster] { cluster.loop.stop(); };
-    benchmark->start();
+    programs.on_measurement_ends = [&] { note(end); };
+    programs.on_finished = [&cluster] { cluster.loop.stop(); };
+    programs.start();
     cluster.loop.run(c.workload.time_limit);
     cluster.loop.rethrow_failure();
-    if (benchmark->data_errors() + benchmark->other_data_errors() > 0) throw std::runtime_error("data are wrong");
-    if (benchmark->samples().size() != c.workload.iterations) throw std::runtime_error("transfers failed");
+    if (programs.only().data_errors() + programs.only().other_data_errors() > 0) throw std::runtime_error("data are wrong");
+    if (programs.only().samples().size() != c.workload.iterations) throw std::runtime_error("transfers failed");
     for (auto& [name, value] : end) value -= begin.at(name);
     return end;
   });

@@ -11,8 +11,8 @@
 #include "models/platform/lives.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/point_metrics.hpp"
+#include "workloads/programs.hpp"
 
 namespace faultline::test {
 namespace {
@@ -77,7 +77,7 @@ std::string counted(platform::Cluster& cluster, const workloads::Configuration& 
   return lines;
 }
 
-std::string measured(const workloads::Benchmark& benchmark) {
+std::string measured(const workloads::Program& benchmark) {
   std::string lines = fmt::format("{}, set up in {} ps, {} failed, {} with wrong data\n",
                                   benchmark.finished() ? "finished" : "not finished", benchmark.setup_time().count(),
                                   benchmark.failed() + benchmark.clean_failed(),
@@ -108,16 +108,16 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
   cluster.steps().listen(log);
   try {
     cluster.boot();
-    const auto benchmark = workloads::make_benchmark(configuration, cluster, seed);
+    workloads::Programs programs(configuration, cluster, seed);
     const auto count = [&] { window += counted(cluster, configuration); };
-    benchmark->on_measurement_begins = count;
-    benchmark->on_measurement_ends = count;
-    benchmark->start();
+    programs.on_measurement_begins = count;
+    programs.on_measurement_ends = count;
+    programs.start();
     cluster.loop.run(configuration.workload.time_limit);
-    if (benchmark->finished()) run_to_the_end(cluster.loop, log);
+    if (programs.finished()) run_to_the_end(cluster.loop, log);
     cluster.loop.rethrow_failure();
-    workloads::check_not_stuck(cluster, *benchmark);
-    ending = measured(*benchmark) + (compare == Compare::all ? window : "");
+    workloads::check_not_stuck(cluster, programs);
+    ending = measured(programs.only()) + (compare == Compare::all ? window : "");
     // Of a run that was cut short some counters hold what is still on its way.
     if (compare == Compare::all && !cluster.loop.pending()) ending += counters(cluster);
   } catch (const sim::RunFailure& failure) {

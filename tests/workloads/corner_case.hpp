@@ -11,7 +11,7 @@
 #include "tests/support/child.hpp"
 #include "tests/support/point.hpp"
 #include "tests/support/two_processes.hpp"
-#include "workloads/benchmark.hpp"
+#include "workloads/programs.hpp"
 
 namespace faultline::test {
 

@@ -7,8 +7,8 @@
 
 #include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/course.hpp"
+#include "workloads/programs.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -47,13 +47,13 @@ TEST_CASE("of every kind of workload the work is done, to the last bit of it, wh
     const std::string share = text_from_child([&c = c] {
       platform::Cluster cluster("cluster", c.machine, 1);
       cluster.boot();
-      const auto benchmark = workloads::make_benchmark(c, cluster, 1);
-      benchmark->on_finished = [&] { cluster.loop.stop(); };
-      benchmark->start();
-      const double before = benchmark->work_done();
+      workloads::Programs programs(c, cluster, 1);
+      programs.on_finished = [&] { cluster.loop.stop(); };
+      programs.start();
+      const double before = programs.work_done();
       cluster.loop.run(c.workload.time_limit);
-      return std::to_string(before) + " to " + std::to_string(benchmark->work_done() / workloads::work_of(c)) +
-             (benchmark->finished() ? "" : ", not finished");
+      return std::to_string(before) + " to " + std::to_string(programs.work_done() / workloads::work_of(c)) +
+             (programs.finished() ? "" : ", not finished");
     });
     CHECK(share == "0.000000 to 1.000000");
   }

@@ -64,7 +64,7 @@ TEST_CASE("a flow that cannot be is refused with the field and what is allowed")
   std::string five = "from=0, to=1";
   for (int i = 0; i < 4; ++i) five += "; from=0, to=2";
   CHECK(conflict(five, {{"exanest.channels", 5}}) == "none");
-  CHECK(conflict(five, {{"exanest.channels", 4}}).starts_with("node 0 has 5 flows, each of which needs a channel"));
+  CHECK(conflict(five, {{"exanest.channels", 4}}).starts_with("5 processes on node 0, each of which needs a channel"));
   CHECK(conflict("from=0, to=1, cold_share=0.5").starts_with("flow 1, cold_share: a share of the pages of no end"));
   CHECK(conflict("from=0, to=1; from=1, to=0, arrivals=poisson").starts_with("flow 2, interval: an open loop needs"));
 }

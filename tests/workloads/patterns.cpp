@@ -181,8 +181,8 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   };
   CHECK(megabytes("os.user_memory", "16 MiB") == "none");
   CHECK(megabytes("os.user_memory", "15 MiB") ==
-        "workload.size: buffers of 1 MiB to send from and 15 MiB to receive in do not fit in a node's 15 MiB of user "
-        "memory; take smaller buffers, fewer peers, or give nodes more memory");
+        "workload.size: buffers of 16 MiB on node 0 do not fit in its 15 MiB of user memory; take fewer or smaller "
+        "buffers, or give nodes more memory");
   CHECK(megabytes("os.rlimit_memlock", "15 MiB") == "none");
   CHECK(megabytes("os.rlimit_memlock", "14 MiB") ==
         "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB; raise os.rlimit_memlock, or "

@@ -9,7 +9,7 @@
 
 #include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
-#include "workloads/benchmark.hpp"
+#include "workloads/programs.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -164,9 +164,9 @@ TEST_CASE("cell-hops are what the routers count on their links, cell by cell or 
     const Facts facts = facts_from_child([&c] {
       platform::Cluster cluster("cluster", c.machine, 1);
       cluster.boot();
-      const auto benchmark = workloads::make_benchmark(c, cluster, 1);
-      benchmark->on_finished = [&] { cluster.loop.stop(); };
-      benchmark->start();
+      workloads::Programs programs(c, cluster, 1);
+      programs.on_finished = [&] { cluster.loop.stop(); };
+      programs.start();
       cluster.loop.run(c.workload.time_limit);
       std::uint64_t counted = 0;
       for (unsigned id = 0; id < cluster.size(); ++id) {

@@ -2,47 +2,16 @@
 // Streams between any nodes: the kind flows.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "models/platform/endpoints.hpp"
-#include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/flows/flows.hpp"
 
 namespace faultline::workloads {
 namespace {
 
-// A node's part in the flows.
-struct Share {
-  unsigned processes = 0;
-  std::uint64_t bytes = 0;
-};
-
-void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const AddConflict& add) {
-  const platform::Machine& machine = configuration.machine;
-  const platform::NicLimit limit = platform::most_endpoints(machine);
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const auto [processes, bytes] = nodes[node];
-    if (processes > limit.most) {
-      add(limit.keys_behind({"workload.flows"}),
-          fmt::format("node {} has {} flows, each of which needs {}, of which it has {}", node, processes, limit.uses,
-                      limit.has),
-          "spread the flows over more nodes, or raise " + limit.named());
-    }
-    if (bytes > user_memory(machine)) {
-      add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-          fmt::format("node {} has buffers of {} and {} of user memory", node, sim::format_bytes(bytes),
-                      sim::format_bytes(user_memory(machine))),
-          "take smaller or fewer flows, or give nodes more memory");
-    }
-  }
-}
-
 void check_ends(const std::vector<Flow>& flows, const Configuration& configuration, const AddConflict& add) {
   const network::ClusterShape& shape = configuration.machine.shape;
   if (!network::conflicts(shape).empty()) return;  // no network, no nodes
   const unsigned nodes = network::node_count(shape);
-  std::vector<Share> shares(nodes);
   for (std::size_t number = 0; const Flow& flow : flows) {
     ++number;
     if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
@@ -59,12 +28,7 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
     };
     blame(conflict_of(static_cast<const ArrivalConfig&>(flow)));
     blame(conflict_of(static_cast<const ColdConfig&>(flow)));
-    for (const unsigned node : {flow.from, flow.to}) {
-      ++shares[node].processes;
-      shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
-    }
   }
-  check_shares(shares, configuration, add);
 }
 
 }  // namespace
@@ -75,6 +39,21 @@ void check_flows(const Configuration& configuration, const AddConflict& add) {
   } catch (const BadFlows& bad) {
     add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
   }
+}
+
+// A text that is no list of flows is refused for that.
+std::vector<Need> needs_of_flows(const Configuration& configuration) {
+  std::vector<Need> needs;
+  try {
+    for (const Flow& flow : parse_flows(configuration.workload.flows)) {
+      const std::uint64_t bytes = flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
+      needs.push_back({flow.from, bytes});
+      needs.push_back({flow.to, bytes});
+    }
+  } catch (const BadFlows&) {
+    needs.clear();
+  }
+  return needs;
 }
 
 double work_of_flows(const Configuration& configuration) {
@@ -101,7 +80,7 @@ Ignored ignored_by_flows() {
          } +
          ignored_arrivals("each flow says when its transfers arrive", in_flow) + ignored_advice() +
          Ignored{{"workload.clean_window", "each flow is a stream of its own", "say so by a further flow"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_programs();
+         ignored_clean_transfers() + ignored_peers() + ignored_places() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

@@ -13,7 +13,7 @@ using rdma::Endpoint;
 using sim::Task;
 
 Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(0, cluster.life()), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
+    : Program(0, cluster.life()), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {
     const auto open = [&](unsigned node, bool has_source) {
       return open_program(configuration, cluster.node(node), has_source);
@@ -76,7 +76,7 @@ Task<void> Flows::run(Pair& pair) {
   co_await set_up(pair);
   if (--preparing_ == 0) {
     setup_time_ = time.now();
-    measurement_begins(time.now());
+    co_await measurement_begins(time.loop);
     all_prepared_.notify_all();
   }
   while (preparing_ > 0) co_await all_prepared_;

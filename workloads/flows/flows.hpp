@@ -9,17 +9,18 @@
 
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/flows/flow.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/needs.hpp"
+#include "workloads/program.hpp"
 #include "workloads/start_phase.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
 
-class Flows : public Benchmark {
+class Flows : public Program {
  public:
   // Throws BadFlows when `workload.flows` is no list of flows.
   Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
@@ -65,6 +66,7 @@ class Flows : public Benchmark {
 
 void check_flows(const Configuration& configuration, const AddConflict& add);
 double work_of_flows(const Configuration& configuration);
+std::vector<Need> needs_of_flows(const Configuration& configuration);
 Ignored ignored_by_flows();
 
 }  // namespace faultline::workloads

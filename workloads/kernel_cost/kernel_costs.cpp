@@ -4,7 +4,7 @@
 namespace faultline::workloads {
 
 KernelCosts::KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(0, cluster.life()), config_(configuration.workload), node_(cluster.node(config_.initiator)) {
+    : Program(0, cluster.life()), config_(configuration.workload), node_(cluster.node(config_.initiator)) {
   program_ = make_kernel_program({node_, config_.program, config_.size, config_.madvise_hugepage, seed, tasks_});
 }
 
@@ -18,7 +18,7 @@ sim::Task<void> KernelCosts::run() {
     overhead_ += now() - begin;
   }
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
-    if (i == config_.warmup) measurement_begins(now());
+    if (i == config_.warmup) co_await measurement_begins(node_.context.loop);
     co_await program_->before();
     const sim::Time begin = now();
     co_await program_->round();

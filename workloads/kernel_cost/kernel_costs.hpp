@@ -4,14 +4,15 @@
 
 #include <memory>
 
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/ignored_settings.hpp"
 #include "workloads/kernel_cost/kernel_program.hpp"
+#include "workloads/needs.hpp"
+#include "workloads/program.hpp"
 
 namespace faultline::workloads {
 
-class KernelCosts : public Benchmark {
+class KernelCosts : public Program {
  public:
   KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
@@ -32,6 +33,7 @@ class KernelCosts : public Benchmark {
 };
 
 void check_program(const Configuration& configuration, const AddConflict& add);
+std::vector<Need> needs_of_program(const Configuration& configuration);
 Ignored ignored_by_program();
 
 }  // namespace faultline::workloads

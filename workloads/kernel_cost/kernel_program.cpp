@@ -64,8 +64,8 @@ std::unique_ptr<KernelProgram> make_kernel_program(const ProgramPlace& place) {
     case ProgramKind::lat_mmap: return std::make_unique<MapAndStore>(place);
     case ProgramKind::bw_mem_bcopy: return std::make_unique<MoveMemory>(place, /*copies=*/true);
     case ProgramKind::bw_mem_bzero: return std::make_unique<MoveMemory>(place, /*copies=*/false);
-    case ProgramKind::lat_pipe: return std::make_unique<PingPong>(place, Pipe::Kind::pipe);
-    case ProgramKind::lat_unix: return std::make_unique<PingPong>(place, Pipe::Kind::unix_socket);
+    case ProgramKind::lat_pipe: return std::make_unique<PipePingPong>(place, Pipe::Kind::pipe);
+    case ProgramKind::lat_unix: return std::make_unique<PipePingPong>(place, Pipe::Kind::unix_socket);
     case ProgramKind::lat_sig_catch: return std::make_unique<CatchSignal>(place);
     case ProgramKind::anonymous_fault: return std::make_unique<FirstWrites>(place);
     case ProgramKind::mprotect: break;

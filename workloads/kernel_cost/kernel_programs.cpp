@@ -69,26 +69,26 @@ Task<void> Ring::overhead() {
   co_await read_array(members_.front());
 }
 
-PingPong::PingPong(const ProgramPlace& place, os::Pipe::Kind kind)
+PipePingPong::PipePingPong(const ProgramPlace& place, os::Pipe::Kind kind)
     : KernelProgram(place),
       other_(new_process("echo")),
       other_thread_(cpu().new_thread("echo").use(other_.id())),
       there_(kind, costs(), cpu()),
       back_(kind, costs(), cpu()) {}
 
-Task<void> PingPong::set_up() {
+Task<void> PipePingPong::set_up() {
   place_.tasks.start(echo());
   co_await round();
 }
 
-Task<void> PingPong::tear_down() { co_await there_.close(thread_); }
+Task<void> PipePingPong::tear_down() { co_await there_.close(thread_); }
 
-Task<void> PingPong::round() {
+Task<void> PipePingPong::round() {
   co_await there_.write(thread_);
   co_await back_.read(thread_);
 }
 
-Task<void> PingPong::echo() {
+Task<void> PipePingPong::echo() {
   bool byte = co_await there_.read(other_thread_);
   while (byte) {
     co_await back_.write(other_thread_);

@@ -37,9 +37,9 @@ class Ring : public KernelProgram {
 };
 
 // lat_pipe, lat_unix: a byte to another process and back.
-class PingPong : public KernelProgram {
+class PipePingPong : public KernelProgram {
  public:
-  PingPong(const ProgramPlace& place, os::Pipe::Kind kind);
+  PipePingPong(const ProgramPlace& place, os::Pipe::Kind kind);
 
   sim::Task<void> set_up() override;
   sim::Task<void> tear_down() override;

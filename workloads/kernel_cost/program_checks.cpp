@@ -37,13 +37,12 @@ void check_program(const Configuration& configuration, const AddConflict& add) {
         fmt::format("{} is no whole number of 4 KiB pages, which this program counts in", sim::format_bytes(w.size)),
         "take a multiple of 4 KiB");
   }
-  const std::uint64_t bytes = sim::page_end(w.size) * (p.kind == ProgramKind::lat_ctx ? p.processes : 2);
-  if (bytes > user_memory(configuration.machine)) {
-    add({"workload.size", "workload.processes", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-        fmt::format("programs that use {} do not fit in a node's {} of user memory", sim::format_bytes(bytes),
-                    sim::format_bytes(user_memory(configuration.machine))),
-        "take a smaller workload.size or fewer processes, or give nodes more memory");
-  }
+}
+
+std::vector<Need> needs_of_program(const Configuration& configuration) {
+  const TransferConfig& w = configuration.workload;
+  const unsigned arrays = w.program.kind == ProgramKind::lat_ctx ? w.program.processes : 2;
+  return {{.node = w.initiator, .bytes = sim::page_end(w.size) * arrays, .opens_nic = false}};
 }
 
 Ignored ignored_by_program() {
@@ -61,7 +60,7 @@ Ignored ignored_by_program() {
          ignored_clean_transfers() +
          Ignored{{"workload.peers", "a program has no peers"},
                  {"workload.start_spread", "a program is alone, and begins at once"}} +
-         ignored_flows();
+         ignored_flows() + ignored_places();
 }
 
 }  // namespace faultline::workloads

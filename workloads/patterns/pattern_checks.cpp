@@ -17,7 +17,23 @@ unsigned peers_of(const TransferConfig& w, PatternKind kind, unsigned nodes) {
   return w.peers > 0 ? w.peers : nodes - 1;
 }
 
+// A buffer to send from, or one to receive from a peer in.
+std::uint64_t lane_of(const TransferConfig& w) {
+  return w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+}
+
 }  // namespace
+
+std::vector<Need> needs_of_pattern(const Configuration& configuration, PatternKind kind) {
+  const TransferConfig& w = configuration.workload;
+  const unsigned nodes = network::node_count(configuration.machine.shape);
+  std::vector<Need> needs;
+  for (unsigned node = 0; node < nodes; ++node) {
+    needs.push_back({node, lane_of(w)});
+    needs.push_back({node, lane_of(w) * peers_of(w, kind, nodes)});
+  }
+  return needs;
+}
 
 // Each node has a program that sends and one that receives, with a buffer for each peer.
 void check_pattern(const Configuration& configuration, PatternKind kind, const AddConflict& add) {
@@ -31,21 +47,8 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  const platform::NicLimit processes = platform::most_endpoints(machine);
-  if (processes.most < 2) {
-    add(processes.keys_behind({"workload.kind"}),
-        "a pattern needs two processes on each node, each with " + processes.uses,
-        fmt::format("raise {} to 2 or more", processes.named()));
-  }
   check_queue(w.window, {"workload.window"}, machine, add);
-  const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
-  const std::uint64_t received = lane * peers_of(w, kind, nodes);
-  if (lane + received > user_memory(machine)) {
-    add({"workload.size", "workload.window", "workload.peers", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-        fmt::format("buffers of {} to send from and {} to receive in do not fit in a node's {} of user memory",
-                    sim::format_bytes(lane), sim::format_bytes(received), sim::format_bytes(user_memory(machine))),
-        "take smaller buffers, fewer peers, or give nodes more memory");
-  }
+  const std::uint64_t received = lane_of(w) * peers_of(w, kind, nodes);
   const bool limited = configuration.strategy.registration->abilities().is_limited();
   if (limited && received > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
@@ -73,7 +76,8 @@ Ignored ignored_by_pattern(PatternKind kind) {
   const char* everywhere = "every node takes part in a pattern";
   return Ignored{{"workload.initiator", everywhere}, {"workload.target", everywhere}} + ignored_advice() +
          Ignored{{"workload.clean_window", "a pattern has no neighbours"}} + ignored_clean_transfers() +
-         (kind == PatternKind::all_to_all ? Ignored{} : ignored_peers()) + ignored_flows() + ignored_programs();
+         (kind == PatternKind::all_to_all ? Ignored{} : ignored_peers()) + ignored_flows() + ignored_places() +
+         ignored_programs();
 }
 
 }  // namespace faultline::workloads

@@ -54,7 +54,7 @@ unsigned Pattern::target(unsigned node, unsigned round) const {
 }
 
 Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, PatternKind kind)
-    : Benchmark(0, cluster.life()),
+    : Program(0, cluster.life()),
       configuration_(configuration),
       cluster_(cluster),
       pattern_(kind, cluster.size(), configuration.workload.peers, seed),
@@ -75,28 +75,28 @@ std::uint64_t Patterns::slot_bytes(bool sends) const {
   return pool ? os::huge_page_end(bytes) : bytes;
 }
 
-Patterns::Program Patterns::open(unsigned node, bool sends) {
+Patterns::Party Patterns::open(unsigned node, bool sends) {
   const TransferConfig& w = configuration_.workload;
   const std::uint64_t slots = w.window * (sends ? 1 : pattern_.rounds());
   const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
-  Program program;
-  program.bytes = slots * slot_bytes(sends) - offset;
-  program.endpoint = open_program(configuration_, cluster_.node(node), sends);
-  program.buffer = program.endpoint->map_buffer(program.bytes, offset);
+  Party party;
+  party.bytes = slots * slot_bytes(sends) - offset;
+  party.endpoint = open_program(configuration_, cluster_.node(node), sends);
+  party.buffer = party.endpoint->map_buffer(party.bytes, offset);
   if (!configuration_.strategy.asks_target()) {
-    program.registered.push_back(program.endpoint->buffer(program.buffer, program.bytes));
-    return program;
+    party.registered.push_back(party.endpoint->buffer(party.buffer, party.bytes));
+    return party;
   }
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
-    program.registered.push_back(program.endpoint->buffer(program.buffer + slot * slot_bytes(sends), w.size));
+    party.registered.push_back(party.endpoint->buffer(party.buffer + slot * slot_bytes(sends), w.size));
   }
-  return program;
+  return party;
 }
 
 // The program on the node prepares the slots for those that write to them.
 void Patterns::serve(unsigned node) {
   const unsigned window = configuration_.workload.window;
-  Program& receiver = receivers_[node];
+  Party& receiver = receivers_[node];
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     const unsigned sender = pattern_.source(node, round);
     for (unsigned lane = 0; lane < window; ++lane) {
@@ -120,8 +120,8 @@ Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
   if (measured) static_cast<ArrivalConfig&>(flow) = w;
   flow.transfers = static_cast<unsigned>(measured ? w.iterations : w.warmup);
   flow.window = w.window;
-  const Program& from = senders_[node];
-  const Program& to = receivers_[flow.to];
+  const Party& from = senders_[node];
+  const Party& to = receivers_[flow.to];
   const std::uint64_t streams = std::uint64_t{cluster_.size()} * pattern_.rounds();
   const std::uint64_t number = std::uint64_t{node} * pattern_.rounds() + round;
   Stream made(flow, configuration_.strategy, cluster_.node(node).context, *from.endpoint, *to.endpoint,
@@ -155,7 +155,7 @@ Task<void> Patterns::run() {
   for (unsigned node = 0; configuration_.strategy.asks_target() && node < cluster_.size(); ++node) serve(node);
   start_everywhere(&Patterns::warm_up);
   while (unfinished_ > 0) co_await all_ended_;
-  measurement_begins(clock().now());
+  co_await measurement_begins(cluster_.loop);
   start_everywhere(&Patterns::send);
   while (unfinished_ > 0) co_await all_ended_;
   measurement_ends(clock().now());
@@ -173,12 +173,12 @@ Task<void> Patterns::counted(Part part, unsigned node) {
 }
 
 // The program's memory as its life left it, and what the strategy does about it.
-Task<void> Patterns::set_up(Program& program, bool sends) {
+Task<void> Patterns::set_up(Party& party, bool sends) {
   const TransferConfig& w = configuration_.workload;
-  co_await leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
-  co_await program.endpoint->open();
-  for (const rdma::RegisteredBuffer& buffer : program.registered) {
-    check_buffer(co_await buffer.add(program.endpoint->thread()), "setting up", program.endpoint->vm());
+  co_await leave(*party.endpoint, party.buffer, party.bytes, sends ? w.cold_source() : w.cold_destination());
+  co_await party.endpoint->open();
+  for (const rdma::RegisteredBuffer& buffer : party.registered) {
+    check_buffer(co_await buffer.add(party.endpoint->thread()), "setting up", party.endpoint->vm());
   }
 }
 

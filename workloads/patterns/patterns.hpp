@@ -8,10 +8,11 @@
 
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/needs.hpp"
+#include "workloads/program.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -38,7 +39,7 @@ class Pattern {
   std::vector<unsigned> targets_;    // of a permutation, by node
 };
 
-class Patterns : public Benchmark {
+class Patterns : public Program {
  public:
   Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, PatternKind kind);
 
@@ -49,7 +50,7 @@ class Patterns : public Benchmark {
 
  private:
   // A program and its one buffer, which holds a slot for each transfer that may use it at a time.
-  struct Program {
+  struct Party {
     std::unique_ptr<rdma::Endpoint> endpoint;
     std::uint64_t buffer = 0;
     std::uint64_t bytes = 0;
@@ -57,7 +58,7 @@ class Patterns : public Benchmark {
     std::vector<HandshakeSlot> served;               // of a receiver, where each slot is registered
   };
 
-  Program open(unsigned node, bool sends);
+  Party open(unsigned node, bool sends);
   void serve(unsigned node);
   std::uint64_t slot_bytes(bool sends) const;
   // `measured`: the transfers that are, or those before them.
@@ -65,7 +66,7 @@ class Patterns : public Benchmark {
   sim::Task<void> run();
   sim::Task<void> set_up_receiver(unsigned node) { return set_up(receivers_[node], false); }
   sim::Task<void> set_up_sender(unsigned node) { return set_up(senders_[node], true); }
-  sim::Task<void> set_up(Program& program, bool sends);
+  sim::Task<void> set_up(Party& party, bool sends);
   sim::Task<void> warm_up(unsigned node);
   sim::Task<void> send(unsigned node);
   using Part = sim::Task<void> (Patterns::*)(unsigned node);
@@ -79,8 +80,8 @@ class Patterns : public Benchmark {
   platform::Cluster& cluster_;
   const Pattern pattern_;
   const sim::Seed seed_;
-  std::vector<Program> senders_;  // by node
-  std::vector<Program> receivers_;
+  std::vector<Party> senders_;  // by node
+  std::vector<Party> receivers_;
   unsigned unfinished_ = 0;  // parts that have not ended
   sim::Signal all_ended_;
   sim::TaskGroup tasks_;
@@ -88,6 +89,7 @@ class Patterns : public Benchmark {
 
 void check_pattern(const Configuration& configuration, PatternKind kind, const AddConflict& add);
 double work_of_pattern(const Configuration& configuration, PatternKind kind);
+std::vector<Need> needs_of_pattern(const Configuration& configuration, PatternKind kind);
 Ignored ignored_by_pattern(PatternKind kind);
 
 }  // namespace faultline::workloads

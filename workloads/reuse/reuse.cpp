@@ -32,7 +32,7 @@ unsigned BufferDraw::next() {
 }
 
 Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(configuration.workload.initiator, cluster.life()),
+    : Program(configuration.workload.initiator, cluster.life()),
       config_(configuration.workload),
       strategy_(configuration.strategy),
       buffers_(configuration.reuse.buffers),
@@ -66,7 +66,7 @@ Task<void> Reuse::run() {
   for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(i, false, false);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
     const bool measured = i >= config_.warmup;
-    if (i == config_.warmup) measurement_begins(now());
+    if (i == config_.warmup) co_await measurement_begins(clock_.loop);
     const bool is_new = fresh_.chance(1 - again_);
     co_await make_transfer(draw_.next(), is_new, measured);
   }
@@ -109,7 +109,7 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
   from.keeps_core();
   const sim::Time begin = now();
   const rdma::RemoteBuffer remote{to.node(), to.process().id(), target_.addresses[index]};
-  const ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
+  ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
   if (is_new) {
     co_await on_both_sides(&Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment
@@ -127,14 +127,12 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
     ++(measured ? data_errors_ : other_data_errors_);
   }
   if (strategy_.asks_target()) check_buffer(co_await own.release(from.thread()), "releasing", from.vm());
-  told.ended(now(), done);
   work_done_ += work_of_transfer(config_.size);
   if (measured && done) {
     samples_.push_back({begin, now(), config_.size});
     breakdown_.finish(posted.transfer, begin, begin, now());
-  } else {
-    breakdown_.forget(posted.transfer);
   }
+  told.ended(now(), done);
   if (measured && !done) ++failed_.front();
   if (strategy_.asks_target()) co_await handshake_.release(from.thread(), index);
 }

@@ -13,10 +13,11 @@
 
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/needs.hpp"
+#include "workloads/program.hpp"
 #include "workloads/start_phase.hpp"
 #include "workloads/told_transfer.hpp"
 
@@ -36,7 +37,7 @@ class BufferDraw {
   std::vector<std::uint64_t> sums_;  // of zipf's weights, up to each buffer
 };
 
-class Reuse : public Benchmark {
+class Reuse : public Program {
  public:
   Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
@@ -87,6 +88,7 @@ class Reuse : public Benchmark {
 
 void check_reuse(const Configuration& configuration, const AddConflict& add);
 double work_of_reuse(const Configuration& configuration);
+std::vector<Need> needs_of_reuse(const Configuration& configuration);
 Ignored ignored_by_reuse();
 
 }  // namespace faultline::workloads

@@ -8,17 +8,24 @@
 
 namespace faultline::workloads {
 
+namespace {
+
+std::uint64_t pool_bytes(const Configuration& configuration) {
+  return configuration.reuse.buffers * sim::page_end(configuration.workload.size);
+}
+
+}  // namespace
+
+std::vector<Need> needs_of_reuse(const Configuration& configuration) {
+  const TransferConfig& w = configuration.workload;
+  return {{w.initiator, pool_bytes(configuration)}, {w.target, pool_bytes(configuration)}};
+}
+
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   const platform::Machine& machine = configuration.machine;
   check_places(w, machine.shape, add);
-  const std::uint64_t pool = configuration.reuse.buffers * sim::page_end(w.size);
-  if (pool > user_memory(machine)) {
-    add({"reuse.buffers", "workload.size", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-        fmt::format("{} buffers of {} do not fit in a node's {} of user memory", configuration.reuse.buffers,
-                    sim::format_bytes(w.size), sim::format_bytes(user_memory(machine))),
-        "take fewer or smaller buffers, or give nodes more memory");
-  }
+  const std::uint64_t pool = pool_bytes(configuration);
   const rdma::Abilities abilities = configuration.strategy.registration->abilities();
   const std::uint64_t held = abilities.holds_all_added ? pool : sim::page_end(w.size);
   if (w.checks_fail && abilities.is_limited() && held > machine.os.rlimit_memlock) {
@@ -44,7 +51,7 @@ Ignored ignored_by_reuse() {
                  {"workload.destination_offset", whole_pages},
                  {"workload.cold", "new memory is absent, and no other", "set reuse.again below 1"},
                  {"workload.memory", "a pool is anonymous memory"}} +
-         ignored_flows() + ignored_programs();
+         ignored_flows() + ignored_places() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

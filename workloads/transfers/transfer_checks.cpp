@@ -14,17 +14,13 @@ namespace {
 constexpr const char* kNoSwap = "there is no swap device to put pages on";
 constexpr const char* kGiveSwap = "set os.swap_bytes, which gives each node one";
 
+std::uint64_t lanes_of(const TransferConfig& w) {
+  return w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+}
+
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
                   const AddConflict& add) {
-  const std::uint64_t lanes = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
-  const std::uint64_t buffers = lanes + w.clean_window * sim::page_end(w.clean_size);
-  const std::uint64_t memory = user_memory(machine);
-  if (buffers > memory) {
-    add({"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-        fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
-                    sim::format_bytes(memory)),
-        "take a smaller workload.size or window, or give nodes more memory");
-  }
+  const std::uint64_t lanes = lanes_of(w);
   const bool is_limited = strategy.registration->abilities().is_limited();
   const bool limited = w.checks_fail && is_limited;
   const bool present = w.cold != Cold::both || is_limited;
@@ -189,7 +185,17 @@ void check_messages(const Configuration& configuration, const AddConflict& add) 
   }
 }
 
-Ignored ignored_by_transfers() { return ignored_peers() + ignored_flows() + ignored_programs(); }
+std::vector<Need> needs_of_transfers(const Configuration& configuration) {
+  const TransferConfig& w = configuration.workload;
+  const std::uint64_t bytes = lanes_of(w) + w.clean_window * sim::page_end(w.clean_size);
+  return {{w.initiator, bytes}, {w.target, bytes}};
+}
+
+std::vector<Need> needs_of_messages(const Configuration& configuration) {
+  return {{configuration.workload.initiator, 0}, {configuration.workload.target, 0}};
+}
+
+Ignored ignored_by_transfers() { return ignored_peers() + ignored_flows() + ignored_places() + ignored_programs(); }
 
 Ignored ignored_by_messages() {
   const char* no_buffers = "messages have no buffers";
@@ -201,7 +207,7 @@ Ignored ignored_by_messages() {
          Ignored{{"workload.madvise_hugepage", no_buffers},
                  {"workload.advise_late", kIsNotAdvised},
                  {"workload.clean_window", "messages have no neighbours"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_programs();
+         ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_places() + ignored_programs();
 }
 
 void check_cold_kinds(const Configuration& configuration, const AddConflict& add) {

@@ -25,8 +25,8 @@ constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
 }  // namespace
 
 Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, TransferKind kind)
-    : Benchmark(kind == TransferKind::read ? configuration.workload.target : configuration.workload.initiator,
-                cluster.life()),
+    : Program(kind == TransferKind::read ? configuration.workload.target : configuration.workload.initiator,
+              cluster.life()),
       config_(configuration.workload),
       kind_(kind),
       cold_source_kind_(
@@ -71,7 +71,7 @@ Task<void> Transfers::run_messages() {
   const sim::Context& clock = cluster_.node(config_.initiator).context;
   const auto words = static_cast<unsigned>((config_.size + 7) / 8);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
-    if (i == config_.warmup) measurement_begins(now());
+    if (i == config_.warmup) co_await measurement_begins(clock.loop);
     Message message{};
     for (unsigned w = 0; w < words; ++w) message[w] = i + w;
     started_ = i;
@@ -110,7 +110,7 @@ Task<void> Transfers::run_transfers() {
   if (strategy_.asks_target()) serve_target();
   for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
   co_await run_closed_loop(config_.warmup);
-  measurement_begins(now());
+  co_await measurement_begins(cluster_.loop);
   if (injects_) start_injections();
   if (config_.is_open()) {
     ends_ = &initiator_->new_thread("transfers' ends");
@@ -330,7 +330,7 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
   injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
   running.posted =
       co_await initiator_->post(initiator_->thread(), operation, lane.initiator_address, remote, config_.size);
-  told.posted(running.posted);
+  running.told.posted(running.posted);
   ++started_;
   running_.push_back(std::move(running));
 }
@@ -354,16 +354,14 @@ Task<void> Transfers::finish_oldest() {
   const sim::Time end = now();
   work_done_ += work_of_transfer(config_.size);
   const bool completed = status == rdma::Status::done;
-  running.told.ended(end, completed);
   if (running.measured && completed) {
     samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
   }
   if (running.measured && !completed) ++failed_.front();
   if (running.measured && completed) {
     breakdown_.finish(running.posted.transfer, running.arrived, running.begin, end);
-  } else {
-    breakdown_.forget(running.posted.transfer);
   }
+  running.told.ended(end, completed);
   if (strategy_.asks_target()) co_await handshake_->release(*ends_, running.lane);
 }
 
@@ -395,15 +393,14 @@ Task<void> Transfers::run_clean(unsigned index) {
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
     co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
-    const ToldTransfer told(*initiator_, config_.clean_kind, local, remote, config_.clean_size, sim::kNever,
-                            /*bystander=*/true);
+    ToldTransfer told(*initiator_, config_.clean_kind, local, remote, config_.clean_size, sim::kNever,
+                      /*bystander=*/true);
     const rdma::Posted posted =
         co_await initiator_->post(thread, config_.clean_kind, local, remote, config_.clean_size);
     told.posted(posted);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->wait(thread, posted);
     told.ended(now(), status == rdma::Status::done);
-    breakdown_.forget(posted.transfer);
     if (status != rdma::Status::done) {
       ++clean_failed_;
       continue;

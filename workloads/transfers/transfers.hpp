@@ -12,13 +12,14 @@
 #include "models/platform/instruments.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/recycling.hpp"
-#include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/needs.hpp"
 #include "workloads/paced.hpp"
+#include "workloads/program.hpp"
 #include "workloads/start_phase.hpp"
 #include "workloads/told_transfer.hpp"
 
@@ -30,7 +31,7 @@ enum class TransferKind {
   message,  // small messages, one way
 };
 
-class Transfers : public Benchmark, private Paced {
+class Transfers : public Program, private Paced {
  public:
   Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, TransferKind kind);
 
@@ -146,6 +147,8 @@ class Transfers : public Benchmark, private Paced {
 // The kinds write and read, and the kind message.
 void check_transfers(const Configuration& configuration, const AddConflict& add);
 void check_messages(const Configuration& configuration, const AddConflict& add);
+std::vector<Need> needs_of_transfers(const Configuration& configuration);
+std::vector<Need> needs_of_messages(const Configuration& configuration);
 Ignored ignored_by_transfers();
 Ignored ignored_by_messages();
 

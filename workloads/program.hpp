@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every benchmark measures, whatever its simulated programs do.
+// A program of a run: what its processes do is a kind of workload (kinds.hpp), and what is measured of it is here.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/platform/cluster.hpp"
+#include "models/sim/task.hpp"
 #include "models/sim/time.hpp"
 #include "workloads/breakdown.hpp"
 #include "workloads/configuration.hpp"
@@ -28,16 +28,23 @@ struct Sample {
   sim::Time latency() const { return end - begin; }
 };
 
-class Benchmark {
+class Program {
  public:
   // Steps on the node `data_source` are the source's, all others the destination's.
-  Benchmark(sim::NodeId data_source, const sim::TransferLife& life) : breakdown_(data_source, life) {}
-  Benchmark(const Benchmark&) = delete;
-  Benchmark& operator=(const Benchmark&) = delete;
-  virtual ~Benchmark() = default;
+  Program(sim::NodeId data_source, const sim::TransferLife& life) : breakdown_(data_source, life) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  virtual ~Program() = default;
 
   // Runs warm-up and measured transfers, then calls on_finished.
   virtual void start() = 0;
+  // It measures as long as others do, and ends when they have ended. It is asked to, and need not end at once.
+  virtual bool goes_with_others() const { return false; }
+  void others_have_ended(sim::Time now) {
+    others_ended_ = true;
+    measuring_ = false;
+    measured_to_ = now;
+  }
 
   // Transfers that are measured in all, if nothing comes between.
   virtual std::uint64_t planned() const = 0;
@@ -70,18 +77,17 @@ class Benchmark {
   std::uint64_t clean_bytes() const { return clean_bytes_; }
   std::uint64_t clean_failed() const { return clean_failed_; }
   const Breakdown& breakdown() const { return breakdown_; }
-  // Called when the first measured transfer is about to begin, so that counters can be read.
-  std::function<void()> on_measurement_begins;
+  // Ends when all programs of the run may measure: each measures from the same instant on.
+  std::function<sim::Task<void>()> all_ready;
   std::function<void()> on_measurement_ends;
-  // Whoever wants no more may stop the cluster's loop here. What the programs leave behind (a timeout, a late fault)
-  // is over only when nothing is left to happen.
   std::function<void()> on_finished;
 
  protected:
-  void measurement_begins(sim::Time now) {
-    measured_from_ = now;
+  // Before the first measured transfer.
+  sim::Task<void> measurement_begins(const sim::EventLoop& loop) {
+    if (all_ready) co_await all_ready();
+    measured_from_ = loop.now();
     measuring_ = true;
-    if (on_measurement_begins) on_measurement_begins();
   }
   void measurement_ends(sim::Time now) {
     measured_to_ = now;
@@ -96,6 +102,7 @@ class Benchmark {
   Breakdown breakdown_;
   bool finished_ = false;
   bool measuring_ = false;
+  bool others_ended_ = false;
   double work_done_ = 0;
   std::vector<Sample> samples_;
   sim::Time setup_time_{0};
@@ -109,23 +116,5 @@ class Benchmark {
   std::uint64_t clean_bytes_ = 0;
   std::uint64_t clean_failed_ = 0;
 };
-
-// What workload.kind says.
-std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
-                                          sim::Seed seed);
-
-// If nothing is left to happen and transfers are not finished: throws sim::RunFailure if the model has lost what their
-// programs wait for, as hardware does after its retries, and std::logic_error if not, because it is a bug of ours then.
-void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers);
-
-// Throws std::logic_error when a node's memory manager has lost a frame, a pin or a lock, or counts them wrong: a bug
-// of ours. `changing`: the cluster is not at rest.
-void check_books(platform::Cluster& cluster, bool changing);
-
-// From now on, while events run: calls `heartbeat`, if there is one, a few times a second, and check_books(); and
-// `look`, if there is one, every few thousand events. All look between events and change nothing; together they take a
-// hundredth of the time at most, without `at_each_event`.
-void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat,
-               std::function<void()> look = {}, std::function<void()> at_each_event = {});
 
 }  // namespace faultline::workloads

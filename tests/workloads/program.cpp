@@ -6,7 +6,7 @@
 
 #include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
-#include "workloads/benchmark.hpp"
+#include "workloads/programs.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -311,7 +311,7 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
        "buffers of 8 KiB would be pinned or locked, and RLIMIT_MEMLOCK is 4 KiB",
        {"workload.size", "workload.window", "os.rlimit_memlock"}},
       {{{"workload.size", "4 MiB"}, {"workload.window", 2}, {"os.user_memory", "4 MiB"}},
-       "buffers of 8 MiB do not fit in a node's 4 MiB of user memory",
+       "buffers of 8 MiB on node 0 do not fit in its 4 MiB of user memory",
        {"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"}},
       {{{"workload.window", 64}, {"exanest.channel_queue", 16}},
        "64 transfers under way do not fit in a channel's queue of 16",
@@ -359,12 +359,12 @@ TEST_CASE("the books are compared while events run, and whoever looks learns whe
       platform::Cluster cluster("cluster", c.machine, 1);
       cluster.boot();
       workloads::watch_run(cluster, {});
-      const auto benchmark = workloads::make_benchmark(c, cluster, 1);
-      benchmark->on_finished = [&] { cluster.loop.stop(); };
-      benchmark->on_measurement_begins = [&] {
+      workloads::Programs programs(c, cluster, 1);
+      programs.on_finished = [&] { cluster.loop.stop(); };
+      programs.on_measurement_begins = [&] {
         if (sabotage) lose_a_frame(cluster.node(1).vm);
       };
-      benchmark->start();
+      programs.start();
       try {
         cluster.loop.run(c.workload.time_limit);
       } catch (const std::exception& error) {

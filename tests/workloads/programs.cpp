@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several programs in a run: each is what it would be alone, they share the machine, and their needs are added up.
+#include <catch2/catch.hpp>
+
+#include "tests/support/point.hpp"
+#include "workloads/program_settings.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+// The settings of a program that is alone, as those of one with a name.
+Settings named(const std::string& program, const Settings& settings) {
+  Settings own;
+  for (const auto& [key, value] : settings) {
+    const bool unnamed = key.starts_with("workload.");
+    own.push_back({"program." + program + "." + (unnamed ? key.substr(9) : key), value});
+  }
+  return own;
+}
+
+const Settings kWrite = {{"workload.kind", "write"}, {"workload.size", "16 KiB"}, {"workload.iterations", 10}};
+const Settings kInnocent = {{"workload.kind", "innocent"}, {"workload.size", "16 KiB"}};
+
+// Of a point that must end well, whatever programs there are.
+Point run_programs(const Settings& settings) {
+  INFO(to_string(settings));
+  Point point = run(settings);
+  REQUIRE(point.error == "");
+  CHECK(point.count("transfers_failed") == 0);
+  CHECK(point.count("data_errors") == 0);
+  CHECK(point.count("stale_accesses") == 0);
+  CHECK(point.failed_checks.empty());
+  return point;
+}
+
+}  // namespace
+
+TEST_CASE("programs: one with a name does what one without does, whatever its kind") {
+  const std::vector<Settings> kinds{
+      kWrite + preset("fault/touch-ahead") + Settings{{"workload.cold", "both"}},
+      kWrite + preset("pin-per-transfer") + Settings{{"workload.window", 3}},
+      {{"workload.kind", "read"}, {"workload.clean_window", 1}, {"workload.iterations", 5}},
+      {{"workload.kind", "message"}, {"workload.size", "16 B"}},
+      {{"workload.kind", "flows"},
+       {"workload.flows", "from=0, to=1, transfers=3; from=2, to=1, kind=read, size=100 B"}},
+      {{"workload.kind", "all-to-all"}, {"workload.size", "4 KiB"}, {"workload.warmup", 1}},
+      {{"workload.kind", "permutation"}, {"workload.start_spread", "10 us"}},
+      {{"workload.kind", "kernel-cost"}, {"workload.program", "lat_pipe"}},
+      {{"workload.kind", "reuse"}, {"workload.size", "8 KiB"}, {"workload.iterations", 8}, {"reuse.buffers", 4}},
+      {{"workload.kind", "ping-pong"}, {"workload.cold", "destination"}},
+      {{"workload.kind", "fan-in"}, {"workload.window", 2}, {"workload.iterations", 6}}};
+  for (const Settings& settings : kinds) {
+    INFO(to_string(settings));
+    const Point alone = run(settings);
+    const Point with_name = run(named("mine", settings));
+    REQUIRE(alone.error == "");
+    REQUIRE(with_name.error == "");
+    CHECK(with_name.simulated_ps == alone.simulated_ps);
+    CHECK(with_name.breakdown == alone.breakdown);
+    for (const auto& [name, value] : alone.metrics) {
+      if (name == "cpu_time_initiator" || name == "cpu_time_target") continue;  // of the only program
+      INFO(name);
+      const auto own = with_name.metrics.find("mine." + name);
+      CHECK((own == with_name.metrics.end() ? with_name[name] : own->second) == value);
+    }
+  }
+}
+
+TEST_CASE("programs: those that share nothing do not feel each other, and begin to measure together") {
+  const Settings pair = kWrite + Settings{{"workload.initiator", 2}, {"workload.target", 3}};
+  const Settings slow = kWrite + preset("pin-per-transfer");
+  const Point alone = run(pair);
+  const Point both = run_programs(named("here", slow) + named("there", pair));
+  CHECK(both["there.latency_mean"] == alone["latency_mean"]);
+  CHECK(both["there.goodput"] == alone["goodput"]);
+  CHECK(both["here.latency_mean"] == run(slow)["latency_mean"]);
+  CHECK(both.count("transfers") == 20);
+}
+
+TEST_CASE("programs: each has its strategy, and inherits what it does not set") {
+  const Settings common = preset("pin-per-transfer") + Settings{{"workload.iterations", 4}, {"workload.size", "8 KiB"}};
+  const Point point =
+      run_programs(common + named("pins", {{"workload.kind", "write"}}) +
+                   named("faults", preset("fault/touch-ahead") + Settings{{"workload.kind", "write"},
+                                                                          {"workload.initiator", 2},
+                                                                          {"workload.target", 3},
+                                                                          {"workload.cold", "destination"}}));
+  CHECK(point.count("pins.transfers") == 4);
+  CHECK(point.count("faults.transfers") == 4);
+  CHECK(point.count("faults") >= 4);
+  CHECK(point.count("pinned_bytes_peak") == 2 * 8192);
+  CHECK(point.ps("pins.latency_mean") == run(common + Settings{{"workload.kind", "write"}}).latency());
+}
+
+TEST_CASE("programs: an innocent one goes on for as long as others are measured, and its metrics are its own") {
+  const Settings faulting = kWrite + preset("fault/touch-ahead") + Settings{{"workload.cold", "destination"}};
+  const Point alone = run(faulting);
+  const Point beside = run_programs(named("victim", faulting) + named("innocent", kInnocent));
+  CHECK(beside.count("victim.transfers") == 10);
+  CHECK(beside.count("innocent.transfers") > 10);
+  CHECK(beside.count("innocent.data_errors") == 0);
+  CHECK(beside.ps("victim.latency_mean") > alone.latency());
+  CHECK(beside.parts.at("innocent rank 0").at("innocent.transfers") == beside["innocent.transfers"]);
+  // On nodes of its own it is as fast as it can be.
+  const Point apart =
+      run_programs(named("victim", faulting) + named("innocent", kInnocent + Settings{{"workload.nodes", "2, 3"}}));
+  CHECK(apart.ps("victim.latency_mean") == alone.latency());
+  CHECK(apart.ps("innocent.latency_max") < beside.ps("innocent.latency_max"));
+}
+
+TEST_CASE("programs: they need what all of them need together") {
+  const Settings two = named("one", kWrite) + named("two", kWrite);
+  CHECK(reason_against(two) == "none");
+  const Settings few = {{"exanest.channels", 3}};
+  CHECK(reason_against(two + few) == "none");
+  CHECK(
+      reason_against(two + named("three", kWrite) + named("four", kWrite) + few)
+          .starts_with("program.one.size: 4 processes on node 0, each of which needs a channel and a context bank, of "
+                       "which it has 3 and"));
+  const Settings large = {{"workload.size", "5 MiB"}, {"os.user_memory", "8 MiB"}};
+  CHECK(reason_against(named("one", kWrite) + large + Settings{{"program.one.size", "inherited"}}) == "none");
+  CHECK(reason_against(two + large + Settings{{"program.one.size", "inherited"}, {"program.two.size", "5 MiB"}}) ==
+        "workload.size: buffers of 10 MiB on node 0 do not fit in its 8 MiB of user memory; take fewer or smaller "
+        "buffers, or give nodes more memory");
+}
+
+TEST_CASE("programs: what cannot be is refused by the name of the program's own setting") {
+  CHECK(reason_against(named("one", kWrite) + Settings{{"program.oen.size", "1 KiB"}}) ==
+        "program.oen.size: the program 'oen' has no kind, so its name may be a slip; set program.oen.kind, or the "
+        "setting of a program that is there");
+  CHECK(reason_against(named("alone", kInnocent)) ==
+        "program.alone.kind: a program that goes on as long as others do would never end; add a [[program]] that ends "
+        "by itself");
+  CHECK(reason_against(named("one", kWrite + Settings{{"workload.target", 9}}))
+            .starts_with("program.one.target: program one: there are nodes 0 to 3"));
+  CHECK(reason_against(named("one", kWrite) + Settings{{"workload.target", 9}})
+            .starts_with("workload.target: program one: there are nodes 0 to 3"));
+  const Settings beside = named("one", kWrite) + named("by", kInnocent);
+  CHECK(reason_against(beside + Settings{{"program.by.cold", "both"}})
+            .starts_with("program.by.cold: program by: the pages of an innocent program are present"));
+  CHECK(reason_against(beside + Settings{{"workload.cold", "both"}, {"workload.iterations", 3}}) == "none");
+}
+
+TEST_CASE("programs: a name is letters, digits and hyphens, and settings of the whole run are no program's") {
+  using workloads::ProgramSettings;
+  CHECK(ProgramSettings::parse("program.a-1.size")->key == "workload.size");
+  CHECK(ProgramSettings::parse("program.a-1.strategy.resolve")->key == "strategy.resolve");
+  for (const char* wrong : {"program", "program.", "program.size", "program.1.size", "program.A.size", "workload.size"})
+    CHECK_FALSE(ProgramSettings::parse(wrong));
+  workloads::Configuration c;
+  sim::ParameterTable table;
+  c.declare(table);
+  CHECK(table.find("program.a.size")->get() == "inherited");
+  CHECK(table.find("program.a.time_limit") == nullptr);
+  CHECK(table.find("program.a.ddr.latency") == nullptr);
+  CHECK(c.programs.all().empty());
+  const sim::Parameter* size = table.find("program.a.size");
+  CHECK_THROWS_AS(size->set(std::string("4 kg")), sim::BadParameterValue);
+  CHECK(c.programs.all().empty());
+  size->set(std::string("4096 B"));
+  CHECK(size->get() == "4 KiB");
+  CHECK(c.programs.all().size() == 1);
+  CHECK(workloads::configurations_of_programs(c).front().workload.size == 4096);
+  size->set(std::string("inherited"));
+  CHECK(c.programs.all().empty());
+}

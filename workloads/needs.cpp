@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/needs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "models/platform/endpoints.hpp"
+#include "models/sim/units.hpp"
+#include "workloads/kinds.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+// What the programs need of one node.
+struct Sum {
+  unsigned processes = 0;  // that open the NIC
+  std::uint64_t bytes = 0;
+};
+
+std::vector<Sum> sums(const std::vector<Configuration>& programs, unsigned nodes) {
+  std::vector<Sum> all(nodes);
+  for (const Configuration& own : programs) {
+    for (const Need& need : kind_of(own.workload).needs(own)) {
+      if (need.node >= nodes) continue;  // the program is refused for that
+      all[need.node].processes += need.opens_nic ? 1 : 0;
+      all[need.node].bytes += need.bytes;
+    }
+  }
+  return all;
+}
+
+// Of all programs the settings that decide how much they need.
+std::vector<std::string> keys_of_needs(const Configuration& run, const std::vector<Configuration>& programs) {
+  std::vector<std::string> keys;
+  for (const Configuration& own : programs) {
+    for (const std::string& key : kind_of(own.workload).keys_of_needs) {
+      std::string decides = run.programs.key_of(own.program_name, key);
+      if (std::ranges::find(keys, decides) == keys.end()) keys.push_back(std::move(decides));
+    }
+  }
+  return keys;
+}
+
+void check_processes(const std::vector<Sum>& nodes, const Configuration& run, std::vector<std::string> keys,
+                     const AddConflict& add) {
+  const platform::NicLimit limit = platform::most_endpoints(run.machine);
+  const auto most = std::ranges::max_element(nodes, {}, &Sum::processes);
+  if (most == nodes.end() || most->processes <= limit.most) return;
+  add(limit.keys_behind(std::move(keys)),
+      fmt::format("{} processes on node {}, each of which needs {}, of which it has {}", most->processes,
+                  most - nodes.begin(), limit.uses, limit.has),
+      "spread them over more nodes, or raise " + limit.named());
+}
+
+void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::vector<std::string> keys,
+                  const AddConflict& add) {
+  const std::uint64_t memory = user_memory(run.machine);
+  const auto most = std::ranges::max_element(nodes, {}, &Sum::bytes);
+  if (most == nodes.end() || most->bytes <= memory) return;
+  std::ranges::copy(std::vector{"os.user_memory", "ddr.size", "os.kernel_reserved"}, std::back_inserter(keys));
+  add(std::move(keys),
+      fmt::format("buffers of {} on node {} do not fit in its {} of user memory", sim::format_bytes(most->bytes),
+                  most - nodes.begin(), sim::format_bytes(memory)),
+      "take fewer or smaller buffers, or give nodes more memory");
+}
+
+}  // namespace
+
+void check_together(const Configuration& run, const std::vector<Configuration>& programs, const AddConflict& add) {
+  for (const Configuration& own : programs) {
+    const std::string& name = own.program_name;
+    if (name.empty() || run.programs.key_of(name, "workload.kind") != "workload.kind") continue;
+    const auto& values = std::ranges::find(run.programs.all(), name, &ProgramSettings::Program::name)->values;
+    add({run.programs.key_of(name, values.front().first)},
+        fmt::format("the program '{}' has no kind, so its name may be a slip", name),
+        fmt::format("set program.{}.kind, or the setting of a program that is there", name));
+  }
+  const auto goes_with_others = [](const Configuration& own) { return kind_of(own.workload).goes_with_others; };
+  if (std::ranges::all_of(programs, goes_with_others)) {
+    add({run.programs.key_of(programs.front().program_name, "workload.kind")},
+        "a program that goes on as long as others do would never end", "add a [[program]] that ends by itself");
+  }
+  if (!network::conflicts(run.machine.shape).empty()) return;  // no network, no nodes
+  const std::vector<Sum> nodes = sums(programs, network::node_count(run.machine.shape));
+  const std::vector<std::string> keys = keys_of_needs(run, programs);
+  check_processes(nodes, run, keys, add);
+  check_memory(nodes, run, keys, add);
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs need of the nodes that they run on, and whether there is enough of it for all of them together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/sim/trace.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+
+// Of one process: memory for its buffers, and where it opens the NIC what the NIC has for a process.
+struct Need {
+  sim::NodeId node;
+  std::uint64_t bytes;
+  bool opens_nic = true;
+};
+
+// The programs of a run, each of which could run alone.
+void check_together(const Configuration& run, const std::vector<Configuration>& programs, const AddConflict& add);
+
+}  // namespace faultline::workloads

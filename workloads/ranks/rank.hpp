@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank of a program: a process that has opened its node's NIC, and the calls that the rank's code is made of. All of
+// them are awaited, one at a time, and take the rank's own thread the time that they cost; those that use memory may
+// trap.
+//
+//   sim::Task<void> PingPong::main(Rank& me) {
+//     co_await me.store(mine, seed);
+//     Transfer sent = co_await me.put(mine, theirs);
+//     co_await me.wait(sent);
+//     co_await me.tell(peer);
+//   }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/rdma/endpoint.hpp"
+#include "models/sim/content.hpp"
+#include "models/sim/task.hpp"
+#include "workloads/told_transfer.hpp"
+
+namespace faultline::workloads {
+
+// Memory of one rank that is registered as the strategy says. RankProgram::allocate() makes it.
+struct Memory {
+  unsigned rank;
+  unsigned number;  // among those of its rank
+  rdma::End end;    // of transfers' data
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
+// A put or a get under way.
+struct Transfer {
+  Memory own;
+  Memory other;
+  rdma::Operation operation;
+  sim::Time begin;  // of what the rank does for it: to ask the other rank to prepare, where it has to, and to post
+  ToldTransfer told;
+  rdma::Posted posted;
+  sim::Content expected;        // at the destination
+  sim::Time end = sim::kNever;  // when the rank knew that it had ended, and had let go of its own memory
+};
+
+class RankProgram;
+
+class Rank {
+ public:
+  Rank(RankProgram& program, unsigned number, std::unique_ptr<rdma::Endpoint> endpoint);
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  unsigned number() const { return number_; }
+  rdma::Endpoint& endpoint() const { return *endpoint_; }
+
+  // Of the whole of an own memory to the whole of another rank's, of the same size, and the other way. Returns when it
+  // is posted.
+  sim::Task<Transfer> put(const Memory& from, const Memory& to) { return begin(rdma::Operation::write, from, to); }
+  sim::Task<Transfer> get(const Memory& to, const Memory& from) { return begin(rdma::Operation::read, to, from); }
+  // Ends when the rank knows that the transfer has ended, and has told the other one to let go of its memory, where the
+  // strategy wants that. Data that arrived wrong are counted.
+  sim::Task<rdma::Status> wait(Transfer& transfer);
+
+  // A word to another rank's mailbox, and the next one from that rank.
+  sim::Task<void> tell(unsigned rank, std::uint64_t word = 0) { return send(rank, kWord, word); }
+  sim::Task<std::uint64_t> hear(unsigned rank);
+  // Returns when all ranks have called it: a dissemination barrier of small messages.
+  sim::Task<void> barrier();
+
+  // The rank's loads or stores of a whole memory, at half the time of os.copy_bandwidth, with the pattern of a seed; a
+  // copy of whole pages, at os.copy_bandwidth; and work without memory. Throw sim::RunFailure where the kernel refuses
+  // the rank its page.
+  sim::Task<void> load(const Memory& memory);
+  sim::Task<void> store(const Memory& memory, std::uint64_t seed);
+  sim::Task<void> copy(const Memory& to, const Memory& from);
+  sim::Task<void> compute(sim::Time time);
+
+ private:
+  friend class RankProgram;
+  enum Kind : std::uint64_t { kWord, kBarrier, kPrepare, kRelease, kReady };
+
+  // Opens the device and registers all memory.
+  sim::Task<void> set_up();
+  sim::Task<Transfer> begin(rdma::Operation operation, const Memory& own, const Memory& other);
+  sim::Task<void> send(unsigned rank, Kind kind, std::uint64_t word, std::uint64_t written = 0);
+  // The next message of this kind from that rank.
+  sim::Task<rdma::Message> receive(Kind kind, unsigned rank);
+  std::vector<rdma::Message>::iterator find(Kind kind, unsigned rank);
+  // Of a strategy that prepares memory around each transfer: what other ranks ask for, for ever.
+  sim::Task<void> serve();
+  sim::Task<void> ask(const Memory& other, Kind request, bool written);
+  // Answers of that rank to kRelease that have not come are waited for.
+  sim::Task<void> hear_of_releases(unsigned rank);
+  rdma::RegisteredBuffer buffer(const Memory& memory) { return endpoint_->buffer(memory.address, memory.bytes); }
+  cpu::Execution& thread() { return endpoint_->thread(); }
+  sim::Task<void> use(const Memory& memory, bool writes);
+
+  RankProgram& program_;
+  const unsigned number_;
+  std::unique_ptr<rdma::Endpoint> endpoint_;
+  std::vector<Memory> memories_;
+  std::vector<rdma::Message> inbox_;  // received, and not asked for yet; by their order
+  std::vector<unsigned> releasing_;   // by rank: kRelease that have not been answered
+  cpu::Execution* server_ = nullptr;  // the thread that takes messages, where one serves
+  sim::Signal arrived_;               // the server has put a message there
+};
+
+}  // namespace faultline::workloads

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/ranks/rank_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/stream.hpp"
+
+namespace faultline::workloads {
+
+using sim::Task;
+
+RankProgram::RankProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
+                         const std::vector<Place>& places)
+    : Program(places.front().node, cluster.life()),
+      configuration_(configuration),
+      cluster_(cluster),
+      cold_pages_(configuration.workload, configuration.workload.size, seed),
+      setting_up_(places.size()),
+      warming_up_(places.size()),
+      unfinished_(places.size()),
+      all_here_(cluster.loop) {
+  for (const Place& place : places) {
+    const auto number = static_cast<unsigned>(ranks_.size());
+    auto endpoint = open_program(configuration, cluster.node(place.node), place.end == rdma::End::source,
+                                 fmt::format("rank {}", number));
+    ranks_.push_back(std::make_unique<Rank>(*this, number, std::move(endpoint)));
+    start_phases_.emplace_back(configuration.workload.start_spread, seed, number);
+  }
+  failed_.resize(places.size());
+}
+
+Memory RankProgram::allocate(unsigned number, rdma::End end) {
+  const TransferConfig& w = configuration_.workload;
+  Rank& owner = rank(number);
+  const auto known = static_cast<unsigned>(owner.memories_.size());
+  const std::uint64_t offset = end == rdma::End::source ? w.source_offset : w.destination_offset;
+  return owner.memories_.emplace_back(Memory{number, known, end, owner.endpoint().map_buffer(w.size, offset), w.size});
+}
+
+std::vector<PartResult> RankProgram::senders() const {
+  std::vector<PartResult> all;
+  for (const auto& each : ranks_) {
+    all.push_back({fmt::format("rank {}", each->number()), fmt::format("on node {}", each->endpoint().node()), {}});
+  }
+  return all;
+}
+
+bool RankProgram::is_end(sim::NodeId node) const {
+  return std::ranges::any_of(ranks_, [node](const auto& each) { return each->endpoint().node() == node; });
+}
+
+void RankProgram::start() {
+  for (const auto& each : ranks_) tasks_.start(run(*each));
+}
+
+// No rank posts to memory that another one has not registered.
+Task<void> RankProgram::run(Rank& me) {
+  for (const Memory& memory : me.memories_) co_await leave(memory);
+  co_await me.set_up();
+  if (--setting_up_ == 0) {
+    setup_time_ = now();
+    all_here_.notify_all();
+  }
+  while (setting_up_ > 0) co_await all_here_;
+  co_await main(me);
+  if (--unfinished_ > 0) co_return;
+  if (!goes_with_others()) measurement_ends(now());
+  finish_run();
+}
+
+Task<void> RankProgram::measurement(Rank& me) {
+  if (--warming_up_ == 0) {
+    co_await measurement_begins(cluster_.loop);
+    measured_together_ = true;
+    all_here_.notify_all();
+  }
+  while (!measured_together_) co_await all_here_;
+  const sim::Time pause = start_phases_[me.number()].next();
+  if (pause > sim::Time{0}) co_await cluster_.loop.delay(pause);
+  me.endpoint().keeps_core();
+}
+
+Task<void> RankProgram::leave(const Memory& memory) {
+  const TransferConfig& w = configuration_.workload;
+  const bool cold = memory.end == rdma::End::source ? w.cold_source() : w.cold_destination();
+  return cold_pages_.leave(rank(memory.rank).endpoint(), memory.address, cold, ColdKind::never_written);
+}
+
+Task<bool> RankProgram::lay_out(const Memory& source, const Memory& destination, std::uint64_t use) {
+  const TransferConfig& w = configuration_.workload;
+  rdma::Endpoint& from = rank(source.rank).endpoint();
+  rdma::Endpoint& to = rank(destination.rank).endpoint();
+  const bool cools_now = cools(configuration_.strategy) && w.is_due(use);
+  if (cools_now) {
+    co_await both_settled(from, source.address, to, destination.address, source.bytes);
+    co_await leave(source);
+    co_await leave(destination);
+  }
+  co_await from.vm().store(from.process(), source.address, source.bytes, next_seed_++);
+  co_return cools_now&& w.cold != Cold::none;
+}
+
+void RankProgram::record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold) {
+  const std::uint64_t bytes = configuration_.workload.size;
+  work_done_ += work_of_transfer(bytes);
+  if (!measuring_) return;
+  if (done) {
+    samples_.push_back({begin, end, bytes, me.number(), cold});
+  } else {
+    ++failed_[me.number()];
+  }
+}
+
+struct RankProgram::Flying {
+  Transfer transfer;
+  bool cold;
+};
+
+Task<void> RankProgram::put_stream(Rank& me, const std::vector<Lane>& lanes,
+                                   std::function<bool(std::uint64_t)> goes_on) {
+  sim::Deque<Flying> flying;
+  for (std::uint64_t begun = 0; goes_on(begun); ++begun) {
+    if (flying.size() == lanes.size()) {
+      co_await finish(me, std::move(flying.front()));
+      flying.pop_front();
+      const sim::Time think = configuration_.workload.think_time;
+      if (think > sim::Time{0}) co_await cluster_.loop.delay(think);
+    }
+    const Lane& lane = lanes[begun % lanes.size()];
+    const bool cold = co_await lay_out(lane.from, lane.to, begun / lanes.size());
+    flying.push_back({co_await me.put(lane.from, lane.to), cold});
+  }
+  for (; !flying.empty(); flying.pop_front()) co_await finish(me, std::move(flying.front()));
+}
+
+Task<void> RankProgram::finish(Rank& me, Flying flying) {
+  const rdma::Status status = co_await me.wait(flying.transfer);
+  record(me, flying.transfer.begin, flying.transfer.end, status == rdma::Status::done, flying.cold);
+}
+
+}  // namespace faultline::workloads

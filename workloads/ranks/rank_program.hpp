@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of several ranks: each is a process on some node, and runs main(). A kind of workload derives from it, says
+// where its ranks are, what memory they have and what main() does; rank.hpp has the calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "models/platform/cluster.hpp"
+#include "workloads/cold_pages.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/program.hpp"
+#include "workloads/ranks/rank.hpp"
+#include "workloads/start_phase.hpp"
+
+namespace faultline::workloads {
+
+class RankProgram : public Program {
+ public:
+  void start() override;
+  std::vector<PartResult> senders() const override;
+  bool is_end(sim::NodeId node) const override;
+
+  // For ranks.
+  unsigned ranks() const { return static_cast<unsigned>(ranks_.size()); }
+  Rank& rank(unsigned number) { return *ranks_.at(number); }
+  const rdma::Strategy& strategy() const { return configuration_.strategy; }
+  sim::Time now() const { return cluster_.loop.now(); }
+  void run_beside(sim::Task<void> task) { tasks_.start(std::move(task)); }
+  void count_wrong_data() { ++(measuring_ ? data_errors_ : other_data_errors_); }
+
+ protected:
+  // Where a rank is, and which end of its transfers' data it has: that decides what its faults meet.
+  struct Place {
+    sim::NodeId node;
+    rdma::End end;
+  };
+  RankProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
+              const std::vector<Place>& places);
+
+  // A buffer of a rank, of workload.size, before start(): present or absent as workload.cold says of that end.
+  Memory allocate(unsigned rank, rdma::End end);
+  // What a rank does once all memory is registered. It calls measurement() between the transfers that are not measured
+  // and those that are.
+  virtual sim::Task<void> main(Rank& me) = 0;
+  // All ranks of all programs go on from here at the same instant, each after a pause that is drawn
+  // (workload.start_spread).
+  sim::Task<void> measurement(Rank& me);
+  // Before the use of this number of two buffers: the pages of both are as workload.cold says, and the source has
+  // content that nobody has sent before. No part of any latency. True: pages are absent.
+  sim::Task<bool> lay_out(const Memory& source, const Memory& destination, std::uint64_t use);
+  // A transfer of the rank has ended, or has failed.
+  void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold);
+
+  // A rank's buffer, and another rank's that is filled from it by one put after the other.
+  struct Lane {
+    Memory from;
+    Memory to;
+  };
+  // Puts by each lane in turn, until goes_on(number of those begun) is false; as many are under way as there are lanes.
+  sim::Task<void> put_stream(Rank& me, const std::vector<Lane>& lanes, std::function<bool(std::uint64_t)> goes_on);
+
+  const Configuration configuration_;
+
+ private:
+  struct Flying;
+  sim::Task<void> run(Rank& me);
+  sim::Task<void> finish(Rank& me, Flying flying);
+  sim::Task<void> leave(const Memory& memory);
+
+  platform::Cluster& cluster_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<StartPhase> start_phases_;  // by rank
+  ColdPages cold_pages_;
+  std::uint64_t next_seed_ = 1;
+  std::size_t setting_up_;
+  std::size_t warming_up_;
+  std::size_t unfinished_;
+  bool measured_together_ = false;
+  sim::Signal all_here_;
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::workloads
