@@ -31,16 +31,28 @@ std::vector<Sum> sums(const std::vector<Configuration>& programs, unsigned nodes
   return all;
 }
 
-// Of all programs the settings that decide how much they need.
-std::vector<std::string> keys_of_needs(const Configuration& run, const std::vector<Configuration>& programs) {
+// Of all programs the settings that decide how much they need: of each those in `of_kind`.
+template <typename OfKind>
+std::vector<std::string> keys_of(const Configuration& run, const std::vector<Configuration>& programs, OfKind of_kind) {
   std::vector<std::string> keys;
   for (const Configuration& own : programs) {
-    for (const std::string& key : kind_of(own.workload).keys_of_needs) {
+    for (const std::string& key : of_kind(kind_of(own.workload))) {
       std::string decides = run.programs.key_of(own.program_name, key);
       if (std::ranges::find(keys, decides) == keys.end()) keys.push_back(std::move(decides));
     }
   }
   return keys;
+}
+
+std::vector<std::string> keys_of_memory(const WorkloadKind& kind) { return kind.keys_of_needs; }
+
+// Where a kind has no setting that says how many processes it has, the kind does.
+std::vector<std::string> keys_of_processes(const WorkloadKind& kind) {
+  std::vector<std::string> keys;
+  for (const char* key : {"workload.flows", "workload.nodes", "workload.ranks"}) {
+    if (std::ranges::find(kind.keys_of_needs, key) != kind.keys_of_needs.end()) keys.emplace_back(key);
+  }
+  return keys.empty() ? std::vector<std::string>{"workload.kind"} : keys;
 }
 
 void check_processes(const std::vector<Sum>& nodes, const Configuration& run, std::vector<std::string> keys,
@@ -84,9 +96,8 @@ void check_together(const Configuration& run, const std::vector<Configuration>& 
   }
   if (!network::conflicts(run.machine.shape).empty()) return;  // no network, no nodes
   const std::vector<Sum> nodes = sums(programs, network::node_count(run.machine.shape));
-  const std::vector<std::string> keys = keys_of_needs(run, programs);
-  check_processes(nodes, run, keys, add);
-  check_memory(nodes, run, keys, add);
+  check_processes(nodes, run, keys_of(run, programs, keys_of_processes), add);
+  check_memory(nodes, run, keys_of(run, programs, keys_of_memory), add);
 }
 
 }  // namespace faultline::workloads

@@ -77,7 +77,8 @@ std::string* ProgramSettings::find(const Name& name) {
 
 void ProgramSettings::set(const Name& name, const sim::ParameterValue& value) {
   auto program = std::ranges::find(programs_, name.program, &Program::name);
-  if (const auto* text = std::get_if<std::string>(&value); text != nullptr && *text == sim::ParameterTable::kInherited) {
+  if (const auto* text = std::get_if<std::string>(&value);
+      text != nullptr && *text == sim::ParameterTable::kInherited) {
     if (program == programs_.end()) return;
     std::erase_if(program->values, [&](const auto& each) { return each.first == name.key; });
     if (program->values.empty()) programs_.erase(program);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables [[program]] of an experiment: what each says becomes settings of parameters (workloads/program_settings.hpp),
-// so that axes, --set and the effective configuration know them like all others.
+// The tables [[program]] of an experiment: what each says becomes settings of parameters
+// (workloads/program_settings.hpp), so that axes, --set and the effective configuration know them like all others.
 //
 //   [[program]]
 //   name = "victim"

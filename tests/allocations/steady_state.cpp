@@ -43,7 +43,8 @@ Facts measure(const Settings& settings, std::int64_t transfers, const std::strin
     programs.start();
     cluster.loop.run(c.workload.time_limit);
     cluster.loop.rethrow_failure();
-    if (programs.only().data_errors() + programs.only().other_data_errors() > 0) throw std::runtime_error("data are wrong");
+    if (programs.only().data_errors() + programs.only().other_data_errors() > 0)
+      throw std::runtime_error("data are wrong");
     if (programs.only().samples().size() != c.workload.iterations) throw std::runtime_error("transfers failed");
     for (auto& [name, value] : end) value -= begin.at(name);
     return end;

@@ -79,7 +79,7 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"qestion = \"x\"\n",
        "mine.toml:1:1: qestion: no such key; allowed: question, platform, workload, strategies, parameters, axes, "
-       "zip, sample, skip, strategy, report, seed, repetitions, slurm; did you mean 'question'?"},
+       "zip, sample, skip, strategy, report, seed, repetitions, slurm, program; did you mean 'question'?"},
       {"[parameters]\nworkload.iteration = 3\n",
        "mine.toml:2:10: workload.iteration: no such parameter; did you mean 'workload.iterations'?"},
       {"parameters.iterations = 3\n",

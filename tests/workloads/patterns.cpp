@@ -171,7 +171,7 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(reason_against({{"workload.peers", 1}}) ==
         "workload.peers: only the kind 'all-to-all' has a choice of peers; leave workload.peers at its default");
   CHECK(reason_against(all + Settings{{"smmu.context_banks", 1}})
-            .starts_with("workload.kind: a pattern needs two processes"));
+            .starts_with("workload.kind: 2 processes on node 0, each of which needs a channel and a context bank"));
   CHECK(reason_against(all + Settings{{"workload.window", 17}}) ==
         "workload.window: 17 transfers under way do not fit in a channel's queue of 16; let fewer be under way at a "
         "time (a smaller window), or raise exanest.channel_queue");

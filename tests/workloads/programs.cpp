@@ -117,7 +117,7 @@ TEST_CASE("programs: they need what all of them need together") {
   CHECK(reason_against(two + few) == "none");
   CHECK(
       reason_against(two + named("three", kWrite) + named("four", kWrite) + few)
-          .starts_with("program.one.size: 4 processes on node 0, each of which needs a channel and a context bank, of "
+          .starts_with("program.one.kind: 4 processes on node 0, each of which needs a channel and a context bank, of "
                        "which it has 3 and"));
   const Settings large = {{"workload.size", "5 MiB"}, {"os.user_memory", "8 MiB"}};
   CHECK(reason_against(named("one", kWrite) + large + Settings{{"program.one.size", "inherited"}}) == "none");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bystander: each rank of the first half writes to its partner of the second half, from and to pages that are present,
-// for as long as other programs are measured. What slows it down comes from them.
+// A bystander: each rank of the first half writes to its partner of the second half, from and to pages that are
+// present, for as long as other programs are measured. What slows it down comes from them.
 #pragma once
 
 #include <vector>
