@@ -134,7 +134,7 @@ const std::vector<WorkloadKind>& workload_kinds() {
            "have been used before",
        .check = check_reuse,
        .needs = needs_of_reuse,
-       .keys_of_needs = {"reuse.buffers", "workload.size"},
+       .keys_of_needs = {"reuse.buffers", "workload.size", "workload.ranks"},
        .work = work_of_reuse,
        .make = make<Reuse>,
        .ignored = ignored_by_reuse(),

@@ -133,7 +133,10 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
                   "",
                   {}});
   table.add_count("ranks", ranks, {1u, 64u},
-                  {"ranks on each of these nodes; of fan-in the receiver is alone on its", "", {}});
+                  {"ranks on each of these nodes; of fan-in the receiver is alone on its. Of reuse: pairs of "
+                   "processes, each with pools of its own",
+                   "",
+                   {}});
   table.add_count(
       "peers", peers, {0u, 65535u},
       {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});

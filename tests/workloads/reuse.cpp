@@ -135,3 +135,21 @@ TEST_CASE("reuse: what does not fit together is refused with its reason") {
             .starts_with("reuse.buffers: "));
   CHECK(reason_against(reuse(1)) == "none");
 }
+
+TEST_CASE("reuse: ranks have pools and draws of their own, and the one that is alone does what it always did") {
+  const Settings two = reuse(0.5, 12) + Settings{{"workload.ranks", 2}};
+  for (const char* strategy : {"pin-cache", "pin-per-transfer", "fault/touch-ahead"}) {
+    INFO(strategy);
+    const Point point = run(preset(strategy) + two);
+    REQUIRE(point.error == "");
+    CHECK(point.failed_checks.empty());
+    CHECK(point.count("transfers") == 24);
+    CHECK(point.parts.at("rank 0").at("transfers") == 12);
+    CHECK(point.parts.at("rank 1").at("transfers") == 12);
+    // Of as many draws some differ.
+    CHECK(point.parts.at("rank 0").at("latency_mean") != point.parts.at("rank 1").at("latency_mean"));
+    CHECK(run(preset(strategy) + reuse(0.5, 12)).parts.count("rank 0") == 0);
+  }
+  CHECK(reason_against(two + Settings{{"exanest.channels", 1}})
+            .starts_with("workload.ranks: 2 processes on node 0, each of which needs a channel"));
+}

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/reuse/reuse.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "workloads/stream.hpp"
 #include "workloads/transfer_metrics.hpp"
@@ -16,10 +20,12 @@ namespace {
 // Zipf's weights, whole numbers so that every compiler draws the same: the n-th is this over n.
 constexpr std::uint64_t kScale = std::uint64_t{1} << 40;
 
+constexpr std::uint64_t kContentsOfAPair = std::uint64_t{1} << 32;
+
 }  // namespace
 
-BufferDraw::BufferDraw(Draw how, unsigned buffers, sim::Seed seed)
-    : how_(how), buffers_(buffers), draws_(seed, "buffers used again") {
+BufferDraw::BufferDraw(Draw how, unsigned buffers, sim::Seed seed, unsigned rank)
+    : how_(how), buffers_(buffers), draws_(seed, "buffers used again", rank) {
   std::uint64_t sum = 0;
   for (unsigned n = 1; how_ == Draw::zipf && n <= buffers_; ++n) sums_.push_back(sum += kScale / n);
 }
@@ -31,6 +37,17 @@ unsigned BufferDraw::next() {
   return static_cast<unsigned>(found - sums_.begin());
 }
 
+Reuse::Pair::Pair(unsigned n, std::unique_ptr<Endpoint> from, std::unique_ptr<Endpoint> to,
+                  const Configuration& configuration, sim::Seed seed)
+    : number(n),
+      source{.endpoint = std::move(from), .mapper = nullptr, .addresses = {}},
+      target{.endpoint = std::move(to), .mapper = nullptr, .addresses = {}},
+      handshake(*source.endpoint, *target.endpoint),
+      draw(configuration.reuse.draw, configuration.reuse.buffers, seed, n),
+      fresh(seed, "new memory", n),
+      start_phase(configuration.workload.start_spread, seed, n),
+      contents(kContentsOfAPair * n) {}
+
 Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Program(configuration.workload.initiator, cluster.life()),
       config_(configuration.workload),
@@ -38,40 +55,62 @@ Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim
       buffers_(configuration.reuse.buffers),
       again_(configuration.reuse.again),
       clock_(cluster.node(config_.initiator).context),
-      source_{.endpoint = open_program(configuration, cluster.node(config_.initiator), true, "initiator"),
-              .mapper = nullptr,
-              .addresses = {}},
-      target_{.endpoint = open_program(configuration, cluster.node(config_.target), false, "target"),
-              .mapper = nullptr,
-              .addresses = {}},
-      handshake_(*source_.endpoint, *target_.endpoint),
-      draw_(configuration.reuse.draw, buffers_, seed),
-      fresh_(seed, "new memory"),
-      start_phase_(config_.start_spread, seed, 0) {
+      warming_up_(config_.ranks),
+      unfinished_(config_.ranks),
+      measured_together_(cluster.loop) {
+  for (unsigned n = 0; n < config_.ranks; ++n) {
+    const std::string number = n == 0 ? "" : fmt::format(" {}", n);
+    auto from = open_program(configuration, cluster.node(config_.initiator), true, "initiator" + number);
+    auto to = open_program(configuration, cluster.node(config_.target), false, "target" + number);
+    pairs_.push_back(std::make_unique<Pair>(n, std::move(from), std::move(to), configuration, seed));
+  }
+  failed_.resize(config_.ranks);
   cluster.steps().listen(breakdown_);
 }
 
+void Reuse::start() {
+  for (const auto& pair : pairs_) tasks_.start(run(*pair));
+}
+
+std::vector<PartResult> Reuse::senders() const {
+  std::vector<PartResult> all;
+  for (const auto& pair : pairs_) {
+    if (pairs_.size() > 1) all.push_back({fmt::format("rank {}", pair->number), "with pools of its own", {}});
+  }
+  return all;
+}
+
 // Each buffer is used once before anything counts: from then on it is one that has been used.
-Task<void> Reuse::run() {
+Task<void> Reuse::run(Pair& pair) {
   const sim::Time begun = now();
-  co_await set_up(source_);
-  co_await set_up(target_);
-  setup_time_ = now() - begun;
+  co_await set_up(pair.source);
+  co_await set_up(pair.target);
+  setup_time_ = std::max(setup_time_, now() - begun);
   if (strategy_.asks_target()) {
     for (unsigned i = 0; i < buffers_; ++i) {
-      served_.push_back({target_.buffer(i, config_.size), true, *source_.endpoint});
+      pair.served.push_back({pair.target.buffer(i, config_.size), true, *pair.source.endpoint});
     }
-    tasks_.start(serve_handshakes(*target_.endpoint, served_));
+    tasks_.start(serve_handshakes(*pair.target.endpoint, pair.served));
   }
-  for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(i, false, false);
+  for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(pair, i, false, false);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
     const bool measured = i >= config_.warmup;
-    if (i == config_.warmup) co_await measurement_begins(clock_.loop);
-    const bool is_new = fresh_.chance(1 - again_);
-    co_await make_transfer(draw_.next(), is_new, measured);
+    if (i == config_.warmup) co_await measurement();
+    const bool is_new = pair.fresh.chance(1 - again_);
+    co_await make_transfer(pair, pair.draw.next(), is_new, measured);
   }
+  if (--unfinished_ > 0) co_return;
   measurement_ends(now());
   finish_run();
+}
+
+Task<void> Reuse::measurement() {
+  if (--warming_up_ > 0) {
+    co_await measured_together_;
+    co_return;
+  }
+  co_await measurement_begins(clock_.loop);
+  measured_together_.notify_all();
 }
 
 Task<void> Reuse::set_up(Side& side) {
@@ -84,16 +123,16 @@ Task<void> Reuse::set_up(Side& side) {
   }
 }
 
-Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
-  if (const sim::Time pause = start_phase_.next(); pause > sim::Time{0}) {
-    if (!samples_.empty()) paused_ += pause;
+Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool measured) {
+  if (const sim::Time pause = pair.start_phase.next(); pause > sim::Time{0}) {
+    if (!samples_.empty() && pairs_.size() == 1) paused_ += pause;  // else others go on meanwhile
     co_await clock_.loop.delay(pause);
   }
-  Endpoint& from = *source_.endpoint;
-  Endpoint& to = *target_.endpoint;
+  Endpoint& from = *pair.source.endpoint;
+  Endpoint& to = *pair.target.endpoint;
   if (is_new) {
     const sim::Time begun = now();
-    co_await on_both_sides(&Reuse::remap, index);
+    co_await on_both_sides(pair, &Reuse::remap, index);
     if (measured) {
       ++remaps_;
       remapping_ += now() - begun;
@@ -101,21 +140,21 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
   } else if (measured) {
     ++reused_;
   }
-  const std::uint64_t address = source_.addresses[index];
-  check_buffer(co_await from.vm().touch_range(*source_.mapper, from.process(), address, config_.size, true), "writing",
-               from.vm());
-  co_await from.vm().store(from.process(), address, config_.size, ++contents_);
+  const std::uint64_t address = pair.source.addresses[index];
+  check_buffer(co_await from.vm().touch_range(*pair.source.mapper, from.process(), address, config_.size, true),
+               "writing", from.vm());
+  co_await from.vm().store(from.process(), address, config_.size, ++pair.contents);
 
   from.keeps_core();
   const sim::Time begin = now();
-  const rdma::RemoteBuffer remote{to.node(), to.process().id(), target_.addresses[index]};
+  const rdma::RemoteBuffer remote{to.node(), to.process().id(), pair.target.addresses[index]};
   ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
   if (is_new) {
-    co_await on_both_sides(&Reuse::register_new, index);
+    co_await on_both_sides(pair, &Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment
   }
-  const rdma::RegisteredBuffer own = source_.buffer(index, config_.size);
-  if (strategy_.asks_target()) co_await handshake_.prepare(from.thread(), own, false, index);
+  const rdma::RegisteredBuffer own = pair.source.buffer(index, config_.size);
+  if (strategy_.asks_target()) co_await pair.handshake.prepare(from.thread(), own, false, index);
   const auto size = static_cast<std::uint32_t>(config_.size);
   const sim::Content expected = from.vm().read(from.process(), address, size);
   const rdma::Posted posted = co_await from.post(from.thread(), rdma::Operation::write, address, remote, config_.size);
@@ -123,23 +162,23 @@ Task<void> Reuse::make_transfer(unsigned index, bool is_new, bool measured) {
   rdma::Status status = rdma::Status::error;
   if (posted.transfer != 0) status = co_await from.wait(from.thread(), posted);
   const bool done = status == rdma::Status::done;
-  if (done && !(to.vm().read(to.process(), target_.addresses[index], size) == expected)) {
+  if (done && !(to.vm().read(to.process(), pair.target.addresses[index], size) == expected)) {
     ++(measured ? data_errors_ : other_data_errors_);
   }
   if (strategy_.asks_target()) check_buffer(co_await own.release(from.thread()), "releasing", from.vm());
   work_done_ += work_of_transfer(config_.size);
   if (measured && done) {
-    samples_.push_back({begin, now(), config_.size});
+    samples_.push_back({begin, now(), config_.size, pair.number});
     breakdown_.finish(posted.transfer, begin, begin, now());
   }
   told.ended(now(), done);
-  if (measured && !done) ++failed_.front();
-  if (strategy_.asks_target()) co_await handshake_.release(from.thread(), index);
+  if (measured && !done) ++failed_[pair.number];
+  if (strategy_.asks_target()) co_await pair.handshake.release(from.thread(), index);
 }
 
 // free() of the old buffer and malloc() of another, of a size for which both are system calls. A library that keeps
 // memory registered until its program lets go of it, does so here.
-Task<void> Reuse::remap(Side& side, unsigned index) {
+Task<void> Reuse::remap(Pair& pair, Side& side, unsigned index) {
   Endpoint& endpoint = *side.endpoint;
   os::Vm& vm = endpoint.vm();
   std::uint64_t& address = side.addresses[index];
@@ -153,23 +192,23 @@ Task<void> Reuse::remap(Side& side, unsigned index) {
   const auto mapped = co_await vm.mmap(*side.mapper, endpoint.process(), config_.size, options);
   check_buffer(mapped.error, "mapping", vm);
   address = mapped.value;
-  if (!served_.empty() && &side == &target_) served_[index].buffer = side.buffer(index, config_.size);
+  if (!pair.served.empty() && &side == &pair.target) pair.served[index].buffer = side.buffer(index, config_.size);
 }
 
-Task<void> Reuse::register_new(Side& side, unsigned index) {
+Task<void> Reuse::register_new(Pair&, Side& side, unsigned index) {
   check_buffer(co_await side.buffer(index, config_.size).add(side.endpoint->thread()), "setting up",
                side.endpoint->vm());
 }
 
-Task<void> Reuse::on_both_sides(Step step, unsigned index) {
+Task<void> Reuse::on_both_sides(Pair& pair, Step step, unsigned index) {
   sim::Signal done(clock_.loop);
   bool target_done = false;
-  tasks_.start([](Reuse& self, Step what, unsigned which, bool& flag, sim::Signal& signal) -> Task<void> {
-    co_await (self.*what)(self.target_, which);
+  tasks_.start([](Reuse& self, Pair& of, Step what, unsigned which, bool& flag, sim::Signal& signal) -> Task<void> {
+    co_await (self.*what)(of, of.target, which);
     flag = true;
     signal.notify_all();
-  }(*this, step, index, target_done, done));
-  co_await (this->*step)(source_, index);
+  }(*this, pair, step, index, target_done, done));
+  co_await (this->*step)(pair, pair.source, index);
   while (!target_done) co_await done;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
 }
 

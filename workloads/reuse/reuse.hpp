@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often programs use the same memory again decides what registering it costs (the kind `reuse`): one program writes
+// How often programs use the same memory again decides what registering it costs (the kind `reuse`): one process writes
 // to another, from and to buffers that each draws from a pool of its own; now and then both unmap theirs and go on with
-// new memory. Every transfer is checked end to end.
+// new memory. Every transfer is checked end to end. There may be several such pairs (workload.ranks), each with pools
+// and draws of its own.
 //
 // A transfer's latency begins when its buffers are there and what is sent stands in the source. What the programs do to
 // their mappings before, and what those who keep memory registered pay for that, is told apart (remap_mean).
@@ -23,10 +24,10 @@
 
 namespace faultline::workloads {
 
-// Numbers of buffers, 0 to n - 1. The same for the same seed.
+// Numbers of buffers, 0 to n - 1. The same for the same seed and rank.
 class BufferDraw {
  public:
-  BufferDraw(Draw how, unsigned buffers, sim::Seed seed);
+  BufferDraw(Draw how, unsigned buffers, sim::Seed seed, unsigned rank = 0);
   unsigned next();
 
  private:
@@ -41,13 +42,14 @@ class Reuse : public Program {
  public:
   Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
-  void start() override { tasks_.start(run()); }
-  std::uint64_t planned() const override { return config_.iterations; }
+  void start() override;
+  std::uint64_t planned() const override { return config_.iterations * pairs_.size(); }
   bool is_end(sim::NodeId node) const override { return node == config_.initiator || node == config_.target; }
+  std::vector<PartResult> senders() const override;
   std::vector<Metric> own_metrics() const override;
 
  private:
-  // A program and the addresses of its buffers.
+  // A process and the addresses of its buffers.
   struct Side {
     std::unique_ptr<rdma::Endpoint> endpoint;
     cpu::Execution* mapper = nullptr;  // the thread that maps memory, since another one may wait for requests
@@ -56,15 +58,30 @@ class Reuse : public Program {
       return endpoint->buffer(addresses[index], size);
     }
   };
+  struct Pair {
+    Pair(unsigned n, std::unique_ptr<rdma::Endpoint> from, std::unique_ptr<rdma::Endpoint> to,
+         const Configuration& configuration, sim::Seed seed);
+    const unsigned number;
+    Side source;
+    Side target;
+    Handshake handshake;
+    std::vector<HandshakeSlot> served;
+    BufferDraw draw;
+    sim::RandomStream fresh;
+    StartPhase start_phase;
+    std::uint64_t contents;
+  };
 
-  sim::Task<void> run();
+  sim::Task<void> run(Pair& pair);
   sim::Task<void> set_up(Side& side);
-  sim::Task<void> make_transfer(unsigned index, bool is_new, bool measured);
-  sim::Task<void> remap(Side& side, unsigned index);
-  sim::Task<void> register_new(Side& side, unsigned index);
-  // Of both programs at the same time; ends with the slower one.
-  using Step = sim::Task<void> (Reuse::*)(Side& side, unsigned index);
-  sim::Task<void> on_both_sides(Step step, unsigned index);
+  // Ends when all pairs have come here; the measurement has begun.
+  sim::Task<void> measurement();
+  sim::Task<void> make_transfer(Pair& pair, unsigned index, bool is_new, bool measured);
+  sim::Task<void> remap(Pair& pair, Side& side, unsigned index);
+  sim::Task<void> register_new(Pair& pair, Side& side, unsigned index);
+  // Of both processes at the same time; ends with the slower one.
+  using Step = sim::Task<void> (Reuse::*)(Pair& pair, Side& side, unsigned index);
+  sim::Task<void> on_both_sides(Pair& pair, Step step, unsigned index);
   sim::Time now() const { return clock_.now(); }
 
   const TransferConfig config_;
@@ -72,14 +89,10 @@ class Reuse : public Program {
   const unsigned buffers_;
   const double again_;
   const sim::Context& clock_;
-  Side source_;
-  Side target_;
-  Handshake handshake_;
-  std::vector<HandshakeSlot> served_;
-  BufferDraw draw_;
-  sim::RandomStream fresh_;
-  StartPhase start_phase_;
-  std::uint64_t contents_ = 0;
+  std::vector<std::unique_ptr<Pair>> pairs_;
+  std::size_t warming_up_;
+  std::size_t unfinished_;
+  sim::Signal measured_together_;
   std::uint64_t reused_ = 0;
   std::uint64_t remaps_ = 0;
   sim::Time remapping_{0};

@@ -18,7 +18,11 @@ std::uint64_t pool_bytes(const Configuration& configuration) {
 
 std::vector<Need> needs_of_reuse(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
-  return {{w.initiator, pool_bytes(configuration)}, {w.target, pool_bytes(configuration)}};
+  std::vector<Need> needs;
+  for (unsigned rank = 0; rank < w.ranks; ++rank) {
+    for (const unsigned node : {w.initiator, w.target}) needs.push_back({node, pool_bytes(configuration)});
+  }
+  return needs;
 }
 
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
@@ -38,8 +42,8 @@ void check_reuse(const Configuration& configuration, const AddConflict& add) {
 }
 
 double work_of_reuse(const Configuration& configuration) {
-  return work_of_iterations(configuration) +
-         configuration.reuse.buffers * work_of_transfer(configuration.workload.size);
+  const TransferConfig& w = configuration.workload;
+  return w.ranks * (work_of_iterations(configuration) + configuration.reuse.buffers * work_of_transfer(w.size));
 }
 
 Ignored ignored_by_reuse() {
@@ -51,7 +55,8 @@ Ignored ignored_by_reuse() {
                  {"workload.destination_offset", whole_pages},
                  {"workload.cold", "new memory is absent, and no other", "set reuse.again below 1"},
                  {"workload.memory", "a pool is anonymous memory"}} +
-         ignored_flows() + ignored_places() + ignored_programs();
+         ignored_flows() + Ignored{{"workload.nodes", "its pairs are on workload.initiator and workload.target"}} +
+         ignored_programs();
 }
 
 }  // namespace faultline::workloads
