@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/sim/task.hpp"
@@ -69,6 +70,8 @@ class Program {
   std::uint64_t failed() const { return std::accumulate(failed_.begin(), failed_.end(), std::uint64_t{0}); }
   // What each sender is, where there are several: a part without metrics.
   virtual std::vector<PartResult> senders() const { return {}; }
+  // Of a program whose processes wait for each other for ever: who for whom. Empty: none does.
+  virtual std::string waits() const { return ""; }
   // Whether measured transfers begin or end at a node. Nothing else uses the network.
   virtual bool is_end(sim::NodeId node) const = 0;
   // Transfers whose data arrived wrong: measured ones, and the others (warm-up, clean).

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/platform/instruments.hpp"
+#include "models/sim/failure.hpp"
 #include "workloads/kinds.hpp"
 
 namespace faultline::workloads {
@@ -85,6 +86,10 @@ bool Programs::is_end(sim::NodeId node) const {
 void check_not_stuck(const platform::Cluster& cluster, const Programs& programs) {
   if (programs.finished() || cluster.loop.pending()) return;
   if (const auto lost = platform::lost_for_good(cluster)) throw *lost;
+  for (const Programs::One& one : programs.all()) {
+    const std::string waits = one.program->waits();
+    if (!waits.empty()) throw sim::RunFailure("a program waits for ever: " + waits, {"workload.kind"});
+  }
   throw std::logic_error("transfers wait for ever: nothing is left to happen");
 }
 

@@ -13,9 +13,14 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                               const rdma::ProgramMemory& memory, const std::string& name,
                                               rdma::End end) {
   const exanest::Endpoint::Device device{node.smmu_driver, node.faults, node.ddr, kEngineBase, machine.engine.channels};
-  return std::make_unique<exanest::Endpoint>(strategy, machine.library,
-                                             rdma::Endpoint::Host{node.context, node.cpu, node.vm, memory}, device,
-                                             name, node.endpoints++, end);
+  // Where none is free the endpoint says so.
+  const unsigned channel = node.channels.take().value_or(machine.engine.channels);
+  auto endpoint = std::make_unique<exanest::Endpoint>(strategy, machine.library,
+                                                      rdma::Endpoint::Host{node.context, node.cpu, node.vm, memory},
+                                                      device, name, channel, end);
+  ++node.endpoints;
+  endpoint->on_closed = [&node, channel] { node.channels.give_back(channel); };
+  return endpoint;
 }
 
 std::string NicLimit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }

@@ -47,7 +47,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
                   &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->()), machine.smmu.stall_holds_interrupt),
       fault_log(context, vm),
       faults(machine.driver, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver, fault_log,
-             kEngineBase + exanest::reg::kChannelStride * machine.engine.channels) {
+             kEngineBase + exanest::reg::kChannelStride * machine.engine.channels),
+      channels(machine.engine.channels) {
   engine.reads.bind(hpc.reads);
   engine.writes.bind(hpc.writes);
   hpc.out.bind(smmu.upstream[0]);

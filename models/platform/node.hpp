@@ -11,6 +11,7 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
+#include "models/drivers/exanest/channels.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
 #include "models/drivers/exanest/steps.hpp"
 #include "models/drivers/mmu500/smmu_driver.hpp"
@@ -68,6 +69,7 @@ class Node : public sc_core::sc_module {
   mmu500::SmmuDriver smmu_driver;
   exanest::FaultLog fault_log;
   exanest::FaultService faults;
+  exanest::Channels channels;
   unsigned endpoints = 0;  // how many programs have opened the NIC
 };
 

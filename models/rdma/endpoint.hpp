@@ -36,6 +36,9 @@ struct Posted {
   std::uint64_t cookie = 0;    // by which its completion is told
 };
 
+// What a call of a process that has been killed ends with: its thread returns to no code of the program.
+struct ProcessKilled {};
+
 // A small message between programs, which they use to agree on transfers.
 using Message = std::array<std::uint64_t, 7>;
 
@@ -67,6 +70,14 @@ class Endpoint {
   virtual sim::Task<Message> take(cpu::Execution& thread) = 0;
   virtual sim::Task<void> give_back(cpu::Execution& thread) = 0;
   sim::Task<Message> receive(cpu::Execution& thread);
+
+  // The process is killed, or calls exit(): calls that wait, and all later ones, throw ProcessKilled. Its transfers go
+  // on until close().
+  virtual void kill() = 0;
+  virtual bool killed() const = 0;
+  // The kernel ends the process, on a thread of its own: the device knows it no more and has let go of its memory,
+  // its transfers have ended, and its memory is free when this returns. No thread of the process is in a call any more.
+  virtual sim::Task<void> close(cpu::Execution& kernel) = 0;
 
   // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time. A file is new,
   // and nothing of it in memory. Throws sim::RunFailure when there is no room.

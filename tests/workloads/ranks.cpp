@@ -53,12 +53,23 @@ Facts run_ranks(const Settings& settings, const std::vector<unsigned>& nodes, co
   return facts_from_child([&] {
     platform::Cluster cluster("cluster", c.machine, 1);
     cluster.boot();
+    std::vector<std::int64_t> used;
+    for (unsigned id = 0; id < cluster.size(); ++id) {
+      used.push_back(static_cast<std::int64_t>(cluster.node(id).vm.frames().used_pages()));
+    }
     Scripted program(c, cluster, nodes, code);
     program.start();
     cluster.loop.run(c.workload.time_limit);
     cluster.loop.rethrow_failure();
     program.facts["finished"] = program.finished() ? 1 : 0;
     program.facts["wrong"] = static_cast<std::int64_t>(program.data_errors());
+    program.facts["stale"] = static_cast<std::int64_t>(cluster.total("memory.stale_accesses"));
+    program.facts["pinned"] = 0;
+    program.facts["frames"] = 0;
+    for (unsigned id = 0; id < cluster.size(); ++id) {
+      program.facts["pinned"] += static_cast<std::int64_t>(cluster.node(id).vm.pinned_bytes());
+      program.facts["frames"] += static_cast<std::int64_t>(cluster.node(id).vm.frames().used_pages()) - used[id];
+    }
     return program.facts;
   });
 }
@@ -254,4 +265,102 @@ TEST_CASE("ranks: trains and single cells give the same times") {
       CHECK(trains.failed_checks.empty());
     }
   }
+}
+
+namespace {
+
+// Rank 0 sends to rank 1 again and again; `victim` is killed 200 us after the begin. What of the kernels is left, and
+// how the transfers ended.
+Facts killed(unsigned victim, const Settings& strategy) {
+  const Settings settings = strategy + Settings{{"workload.size", "64 KiB"},
+                                                {"workload.cold", "destination"},
+                                                {"exanest.retry_limit", 3},
+                                                {"exanest.block_timeout", "1 ms"}};
+  return run_ranks(settings, {0, 1, 2, 3}, [victim](Scripted& program, Rank& me) -> Task<void> {
+    if (me.number() == 3) {
+      co_await me.compute(200us);
+      program.facts["killed at"] = program.now().count();
+      program.kill(program.rank(victim));
+      co_return;
+    }
+    if (me.number() == 1) {
+      co_await me.hear(2);
+      co_return;
+    }
+    // Two programs' worth of senders to one receiver: rank 2 goes on when rank 0 is dead.
+    for (int i = 0; i < 20; ++i) {
+      auto put = co_await me.put(program.sources[me.number()], program.destinations[1]);
+      const bool done = co_await me.wait(put) == rdma::Status::done;
+      const std::string of = "rank " + std::to_string(me.number());
+      ++program.facts[of + (done ? " done" : " failed")];
+      if (!done) co_return;
+    }
+    if (me.number() == 2) co_await me.tell(1);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("ranks: C17: one that is killed with a transfer under way leaves nothing behind, and others go on") {
+  for (const char* strategy : {"fault/touch-ahead", "fault/stall", "pin-per-transfer", "pin-cache"}) {
+    INFO(strategy);
+    const Facts sender = killed(0, preset(strategy));
+    CHECK(sender.at("finished") == 1);
+    CHECK(sender.at("wrong") == 0);
+    CHECK_FALSE(sender.contains("rank 0 failed"));
+    CHECK(sender.at("rank 2 done") == 20);
+    CHECK(sender.at("pinned") == 0);
+    CHECK(sender.at("frames") == 0);
+    CHECK(sender.at("stale") == 0);
+    // Of the receiver, whoever sends learns by an error.
+    const Facts receiver = killed(1, preset(strategy));
+    CHECK(receiver.at("finished") == (std::string(strategy).starts_with("fault") ? 1 : 0));
+    CHECK(receiver.at("stale") == 0);
+    if (!std::string(strategy).starts_with("fault")) continue;  // it is asked to prepare, and does not answer
+    CHECK(receiver.at("rank 0 failed") == 1);
+    CHECK(receiver.at("rank 2 failed") == 1);
+    CHECK(receiver.at("frames") == 0);
+  }
+}
+
+TEST_CASE("ranks: whoever waits for one that has been killed is told, and so is for whom") {
+  const workloads::Configuration c = configuration({});
+  const std::string why = text_from_child([&c] {
+    platform::Cluster cluster("cluster", c.machine, 1);
+    cluster.boot();
+    Scripted program(c, cluster, {0, 1, 2}, [](Scripted& all, Rank& me) -> Task<void> {
+      if (me.number() == 0) all.kill(me);
+      if (me.number() == 0) co_await me.compute(1us);
+      if (me.number() == 1) co_await me.hear(0);
+      if (me.number() == 2) co_await me.hear(1);
+    });
+    program.start();
+    cluster.loop.run(c.workload.time_limit);
+    return program.waits();
+  });
+  CHECK(why == "rank 1 waits for rank 0, whose process has been killed, rank 2 waits for rank 1");
+}
+
+TEST_CASE("ranks: a channel is free again when its process has ended") {
+  // Two channels a node: a third process has room only behind one that has ended.
+  const workloads::Configuration c = configuration({{"exanest.channels", 1}});
+  const Facts facts = facts_from_child([&c] {
+    platform::Cluster cluster("cluster", c.machine, 1);
+    cluster.boot();
+    Facts of;
+    for (int i = 0; i < 3; ++i) {
+      Scripted program(c, cluster, {0, 1}, [](Scripted& all, Rank& me) -> Task<void> {
+        const unsigned far = 1 - me.number();
+        auto put = co_await me.put(all.sources[me.number()], all.destinations[far]);
+        if (co_await me.wait(put) == rdma::Status::done) ++all.facts["done"];
+      });
+      program.start();
+      cluster.loop.run(c.workload.time_limit * (i + 1));
+      of["done"] += program.facts["done"];
+      of["ended"] += program.finished() ? 1 : 0;
+    }
+    return of;
+  });
+  CHECK(facts.at("done") == 6);
+  CHECK(facts.at("ended") == 3);
 }

@@ -24,7 +24,23 @@ Task<void> Rank::set_up() {
   }
   if (!program_.strategy().asks_target()) co_return;
   server_ = &endpoint_->new_thread("server");
-  program_.run_beside(serve());
+  program_.run_beside(serve_until_killed());
+}
+
+Task<void> Rank::serve_until_killed() {
+  serves_ = true;
+  try {
+    co_await serve();
+  } catch (const rdma::ProcessKilled&) {
+  }
+  serves_ = false;
+  arrived_.notify_all();
+}
+
+Task<void> Rank::close() {
+  endpoint_->kill();
+  while (serves_) co_await arrived_;
+  co_await endpoint_->close(endpoint_->cpu().new_thread("exit"));
 }
 
 Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const Memory& other) {
@@ -88,9 +104,12 @@ std::vector<Message>::iterator Rank::find(Kind kind, unsigned rank) {
 }
 
 Task<Message> Rank::receive(Kind kind, unsigned rank) {
+  waits_for_ = rank;
   while (find(kind, rank) == inbox_.end()) {
     if (server_ != nullptr) {
-      co_await endpoint_->cpu().poll(thread(), arrived_, [&] { return find(kind, rank) != inbox_.end(); });
+      co_await endpoint_->cpu().poll(thread(), arrived_,
+                                     [&] { return endpoint_->killed() || find(kind, rank) != inbox_.end(); });
+      check_alive();
     } else {
       inbox_.push_back(co_await endpoint_->receive(thread()));
     }
@@ -98,6 +117,7 @@ Task<Message> Rank::receive(Kind kind, unsigned rank) {
   const auto found = find(kind, rank);
   const Message message = *found;
   inbox_.erase(found);
+  waits_for_.reset();
   co_return message;
 }
 
@@ -112,8 +132,12 @@ Task<void> Rank::serve() {
       continue;
     }
     const rdma::RegisteredBuffer asked = buffer(memories_.at(message[2]));
-    const bool prepares = message[0] == kPrepare;
-    const Error error = prepares ? co_await asked.acquire(*server_, message[3] != 0) : co_await asked.release(*server_);
+    Error error = Error::none;
+    if (message[0] == kPrepare) {
+      error = co_await asked.acquire(*server_, message[3] != 0);
+    } else {
+      error = co_await asked.release(*server_);
+    }
     check_buffer(error, "preparing or releasing", endpoint_->vm());
     co_await send(static_cast<unsigned>(message[1]), kReady, message[2]);
   }
@@ -146,8 +170,13 @@ Task<void> Rank::copy(const Memory& to, const Memory& from) {
   os::Vm& vm = endpoint_->vm();
   check_buffer(co_await vm.copy_memory(thread(), endpoint_->process(), to.address, from.address, from.bytes), "copying",
                vm);
+  check_alive();
 }
 
-Task<void> Rank::compute(sim::Time time) { return endpoint_->cpu().run(thread(), cpu::Work::user, time); }
+Task<void> Rank::compute(sim::Time time) {
+  check_alive();
+  co_await endpoint_->cpu().run(thread(), cpu::Work::user, time);
+  check_alive();
+}
 
 }  // namespace faultline::workloads

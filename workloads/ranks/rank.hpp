@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of a program: a process that has opened its node's NIC, and the calls that the rank's code is made of. All of
 // them are awaited, one at a time, and take the rank's own thread the time that they cost; those that use memory may
-// trap.
+// trap. Of a process that is killed none returns: each throws rdma::ProcessKilled.
 //
 //   sim::Task<void> PingPong::main(Rank& me) {
 //     co_await me.store(mine, seed);
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/rdma/endpoint.hpp"
@@ -82,6 +83,8 @@ class Rank {
 
   // Opens the device and registers all memory.
   sim::Task<void> set_up();
+  // Ends the process, whose thread is in no call: its server ends, and the kernel takes everything from it.
+  sim::Task<void> close();
   sim::Task<Transfer> begin(rdma::Operation operation, const Memory& own, const Memory& other);
   sim::Task<void> send(unsigned rank, Kind kind, std::uint64_t word, std::uint64_t written = 0);
   // The next message of this kind from that rank.
@@ -89,11 +92,15 @@ class Rank {
   std::vector<rdma::Message>::iterator find(Kind kind, unsigned rank);
   // Of a strategy that prepares memory around each transfer: what other ranks ask for, for ever.
   sim::Task<void> serve();
+  sim::Task<void> serve_until_killed();
   sim::Task<void> ask(const Memory& other, Kind request, bool written);
   // Answers of that rank to kRelease that have not come are waited for.
   sim::Task<void> hear_of_releases(unsigned rank);
   rdma::RegisteredBuffer buffer(const Memory& memory) { return endpoint_->buffer(memory.address, memory.bytes); }
   cpu::Execution& thread() { return endpoint_->thread(); }
+  void check_alive() const {
+    if (endpoint_->killed()) throw rdma::ProcessKilled();
+  }
   sim::Task<void> use(const Memory& memory, bool writes);
 
   RankProgram& program_;
@@ -103,7 +110,9 @@ class Rank {
   std::vector<rdma::Message> inbox_;  // received, and not asked for yet; by their order
   std::vector<unsigned> releasing_;   // by rank: kRelease that have not been answered
   cpu::Execution* server_ = nullptr;  // the thread that takes messages, where one serves
-  sim::Signal arrived_;               // the server has put a message there
+  sim::Signal arrived_;               // the server has put a message there, or has ended
+  bool serves_ = false;
+  std::optional<unsigned> waits_for_;  // the rank whose message is waited for
 };
 
 }  // namespace faultline::workloads

@@ -21,6 +21,7 @@ RankProgram::RankProgram(const Configuration& configuration, platform::Cluster& 
       setting_up_(places.size()),
       warming_up_(places.size()),
       unfinished_(places.size()),
+      open_(places.size()),
       all_here_(cluster.loop) {
   for (const Place& place : places) {
     const auto number = static_cast<unsigned>(ranks_.size());
@@ -56,8 +57,8 @@ void RankProgram::start() {
   for (const auto& each : ranks_) tasks_.start(run(*each));
 }
 
-// No rank posts to memory that another one has not registered.
-Task<void> RankProgram::run(Rank& me) {
+// No rank posts to memory that another one has not registered, or that is there no more.
+Task<void> RankProgram::run_main(Rank& me) {
   for (const Memory& memory : me.memories_) co_await leave(memory);
   co_await me.set_up();
   if (--setting_up_ == 0) {
@@ -66,9 +67,33 @@ Task<void> RankProgram::run(Rank& me) {
   }
   while (setting_up_ > 0) co_await all_here_;
   co_await main(me);
-  if (--unfinished_ > 0) co_return;
-  if (!goes_with_others()) measurement_ends(now());
+}
+
+Task<void> RankProgram::run(Rank& me) {
+  try {
+    co_await run_main(me);
+  } catch (const rdma::ProcessKilled&) {
+  }
+  if (--unfinished_ == 0) {
+    if (!goes_with_others()) measurement_ends(now());
+    all_here_.notify_all();
+  }
+  while (unfinished_ > 0 && !me.endpoint().killed()) co_await all_here_;
+  co_await me.close();
+  if (--open_ > 0) co_return;
+  teardown_time_ = now() - measured_to_;
   finish_run();
+}
+
+std::string RankProgram::waits() const {
+  std::string text;
+  for (const auto& each : ranks_) {
+    if (!each->waits_for_ || each->endpoint().killed()) continue;
+    const bool is_dead = ranks_[*each->waits_for_]->endpoint().killed();
+    text += fmt::format("{}rank {} waits for rank {}{}", text.empty() ? "" : ", ", each->number(), *each->waits_for_,
+                        is_dead ? ", whose process has been killed" : "");
+  }
+  return text;
 }
 
 Task<void> RankProgram::measurement(Rank& me) {
@@ -131,7 +156,8 @@ Task<void> RankProgram::put_stream(Rank& me, const std::vector<Lane>& lanes,
     }
     const Lane& lane = lanes[begun % lanes.size()];
     const bool cold = co_await lay_out(lane.from, lane.to, begun / lanes.size());
-    flying.push_back({co_await me.put(lane.from, lane.to), cold});
+    Transfer posted = co_await me.put(lane.from, lane.to);
+    flying.push_back({std::move(posted), cold});
   }
   for (; !flying.empty(); flying.pop_front()) co_await finish(me, std::move(flying.front()));
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ class RankProgram : public Program {
   void start() override;
   std::vector<PartResult> senders() const override;
   bool is_end(sim::NodeId node) const override;
+  std::string waits() const override;
 
   // For ranks.
   unsigned ranks() const { return static_cast<unsigned>(ranks_.size()); }
@@ -30,6 +32,8 @@ class RankProgram : public Program {
   const rdma::Strategy& strategy() const { return configuration_.strategy; }
   sim::Time now() const { return cluster_.loop.now(); }
   void run_beside(sim::Task<void> task) { tasks_.start(std::move(task)); }
+  // The rank's process is killed: its code goes on nowhere, and the kernel ends it. Nobody else is told.
+  void kill(Rank& victim) { victim.endpoint().kill(); }
   void count_wrong_data() { ++(measuring_ ? data_errors_ : other_data_errors_); }
 
  protected:
@@ -68,6 +72,7 @@ class RankProgram : public Program {
  private:
   struct Flying;
   sim::Task<void> run(Rank& me);
+  sim::Task<void> run_main(Rank& me);
   sim::Task<void> finish(Rank& me, Flying flying);
   sim::Task<void> leave(const Memory& memory);
 
@@ -78,7 +83,8 @@ class RankProgram : public Program {
   std::uint64_t next_seed_ = 1;
   std::size_t setting_up_;
   std::size_t warming_up_;
-  std::size_t unfinished_;
+  std::size_t unfinished_;  // ranks that are in main()
+  std::size_t open_;        // whose process has not ended
   bool measured_together_ = false;
   sim::Signal all_here_;
   sim::TaskGroup tasks_;

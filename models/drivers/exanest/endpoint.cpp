@@ -61,8 +61,24 @@ std::uint64_t Endpoint::make_table(rdma::Translate translate) {
   return process().page_table().root();
 }
 
+std::uint64_t Endpoint::privileged_page() const { return device_.engine_base + reg::kChannelStride * device_.channels; }
+
+// The engine begins nothing more, then the SMMU lets nothing more through, and waits for what is under way; then there
+// is nobody left to be told of faults, and no frame that the device could touch.
+sim::Task<void> Endpoint::close(cpu::Execution& kernel) {
+  library_->kill();
+  co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelSelect,
+                                library_->channel());
+  co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelClose, 1);
+  co_await fault_thread_->stop();
+  co_await device_.smmu_driver.detach(kernel, process());
+  device_.faults.close(process().id());
+  co_await host_.vm.exit(kernel, process());
+  if (on_closed) on_closed();
+}
+
 void Endpoint::set_up_channel(unsigned channel) {
-  const std::uint64_t privileged = device_.engine_base + reg::kChannelStride * device_.channels;
+  const std::uint64_t privileged = privileged_page();
   host_.cpu.mmio_set_up(privileged + reg::kChannelSelect, channel);
   host_.cpu.mmio_set_up(privileged + reg::kChannelPdid, process().id());
   host_.cpu.mmio_set_up(privileged + reg::kChannelMailbox, library_->mailbox_ring());

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,12 @@ class Endpoint final : public rdma::Endpoint {
   sim::Task<Message> take(cpu::Execution& thread) override { return library_->take(thread); }
   sim::Task<void> give_back(cpu::Execution& thread) override { return library_->give_back(thread); }
 
+  void kill() override { library_->kill(); }
+  bool killed() const override { return library_->killed(); }
+  sim::Task<void> close(cpu::Execution& kernel) override;
+  // Called when it has: another process may have the channel.
+  std::function<void()> on_closed;
+
   Library& library() { return *library_; }
 
  private:
@@ -51,6 +58,8 @@ class Endpoint final : public rdma::Endpoint {
   // program, so that it counts in no cache.
   sim::Task<os::Error> hold(std::uint64_t page);
   void set_up_channel(unsigned channel);
+  // Bus address of the engine's registers for the kernel.
+  std::uint64_t privileged_page() const;
 
   Device device_;
   bool pins_ = false;  // so the strategy does; else it locks, if it has a private table

@@ -53,26 +53,38 @@ FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& con
                                            "another had faulted (smmu_driver.hupcf = false)")),
       touched_(context.statistics.counter("library.refaults_touched", "count",
                                           "faults that came back at a page which get_user_pages had found present, and "
-                                          "which the fault thread then touched itself")) {
+                                          "which the fault thread then touched itself")),
+      out_of_call_(context.loop) {
   answered_.reserve(kRemembered);
   tasks_.start(serve());
 }
 
 sim::Task<void> FaultThread::serve() {
-  for (;;) {
+  while (!stopping_) {
     sim::Vector<FaultMessage> records = co_await next_records();
+    if (stopping_) break;
+    in_call_ = true;
     for (const FaultMessage& record : records) context_.report(step::kLibraryWoken, record.key);
     co_await handle(std::move(records));
   }
+  in_call_ = false;
+  out_of_call_.notify_all();
+}
+
+sim::Task<void> FaultThread::stop() {
+  stopping_ = true;
+  while (in_call_) co_await out_of_call_;  // NOLINT(bugprone-infinite-loop): serve() ends it
 }
 
 // Between the calls that are left of touch-ahead the thread looks whether there are faults to be answered first.
 sim::Task<sim::Vector<FaultMessage>> FaultThread::next_records() {
-  while (!ahead_.empty()) {
+  while (!ahead_.empty() && !stopping_) {
     sim::Vector<FaultMessage> records = co_await socket_.receive_now(thread_, vm_.config().syscall);
     if (!records.empty()) co_return records;
     co_await go_ahead();
   }
+  in_call_ = false;
+  out_of_call_.notify_all();
   const bool of_program = library_.config().fault_thread == FaultThreadClass::process;
   co_return co_await socket_.receive(thread_, of_program ? cpu::Waking::sync : cpu::Waking::plain);
 }

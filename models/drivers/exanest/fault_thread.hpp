@@ -17,6 +17,8 @@ class FaultThread {
   // `mirror`: the table that the SMMU walks, if it is not the process's own and follows it.
   FaultThread(const rdma::Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
               FaultService& service, Library& library, os::MirroredTable* mirror = nullptr);
+  // Ends when the thread is in no call that concerns the process's memory, and makes no further one.
+  sim::Task<void> stop();
 
  private:
   // Pages [first, end) of faults that have been answered; those from `next` on are still to be made present. Addresses.
@@ -74,6 +76,9 @@ class FaultThread {
   sim::Vector<Answered> answered_;  // the latest kRemembered, as a ring when there are so many
   std::size_t oldest_ = 0;          // number in answered_ of the one that makes room for the next
   std::uint64_t stalled_page_ = 1;  // page of the stalled access that was answered last; 1: there was none
+  bool stopping_ = false;
+  bool in_call_ = false;  // anywhere but waiting for records
+  sim::Signal out_of_call_;
   sim::TaskGroup tasks_;
 };
 

@@ -98,6 +98,7 @@ sim::Task<void> Library::write_register(cpu::Execution& thread, std::uint64_t of
 
 sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
                                 std::uint64_t length) {
+  check_alive();
   const sim::Time began = context_.now();
   const std::uint64_t cookie = next_cookie_++;
   co_await cpu_.run(thread, Work::user, config_.post);
@@ -117,12 +118,14 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
     context_.trace.report(began, context_.node, step::kPostBegin, {transfer, 0, 0});
     context_.trace.report(posted, context_.node, step::kPosted, {transfer, 0, 0});
   }
+  check_alive();
   co_return Posted{transfer, cookie};
 }
 
 sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
   co_await notification_->poll(thread, posted.cookie,
-                               [posted](std::uint64_t word) { return word >> 8 == posted.cookie; });
+                               [this, posted](std::uint64_t word) { return killed_ || word >> 8 == posted.cookie; });
+  check_alive();
   co_await cpu_.run(thread, Work::user, config_.completion);
   context_.report(step::kCompleted, {posted.transfer, 0, 0});
   co_return (notification_->load(posted.cookie) & 0xff) == reg::kNotifyDone ? Status::done : Status::error;
@@ -130,6 +133,7 @@ sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
 
 sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message,
                               unsigned words) {
+  check_alive();
   context_.report(step::kMessageBegin, {});
   co_await cpu_.run(thread, Work::user, config_.message_send);
   co_await message_lock_.acquire();
@@ -144,9 +148,10 @@ sim::Task<Message> Library::take(cpu::Execution& thread) {
   const std::uint64_t slot = mailbox_ring_ + reg::kSlotBytes * (messages_received_ % kMailboxSlots);
   const auto expected = static_cast<std::uint32_t>(messages_received_ + 1);
   const std::function<bool()> arrived = [this, slot, expected] {
-    return static_cast<std::uint32_t>(word_at(slot + reg::kSlotHeader)) == expected;
+    return killed_ || static_cast<std::uint32_t>(word_at(slot + reg::kSlotHeader)) == expected;
   };
   co_await cpu_.poll(thread, memory_written_, arrived);
+  check_alive();
   context_.report(step::kMessageSeen, {});
   Message message{};
   const sim::Content content = vm_.read(process_, slot, reg::kSlotBytes);
@@ -158,6 +163,7 @@ sim::Task<Message> Library::take(cpu::Execution& thread) {
 }
 
 sim::Task<void> Library::give_back(cpu::Execution& thread) {
+  check_alive();
   co_await write_register(thread, reg::kMailboxHead, messages_received_);
   context_.report(step::kMessageReturned, {});
 }

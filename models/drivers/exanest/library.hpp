@@ -83,12 +83,22 @@ class Library {
   sim::Task<void> request_retry(cpu::Execution& thread, sim::NodeId node, sim::PartKey key, bool faulted = true);
   sim::Task<void> request_abort(cpu::Execution& thread, sim::NodeId node, std::uint64_t transfer);
 
+  // Calls of the program that wait end with ProcessKilled, and so do all later ones. The fault thread's are no such.
+  void kill() {
+    killed_ = true;
+    memory_written_.notify_all();
+  }
+  bool killed() const { return killed_; }
+
   const LibraryConfig& config() const { return config_; }
 
  private:
   sim::Task<void> write_register(cpu::Execution& thread, std::uint64_t offset, std::uint64_t value);
   sim::Task<void> send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
                                    unsigned count);
+  void check_alive() const {
+    if (killed_) throw rdma::ProcessKilled();
+  }
   std::uint64_t map_shared_page(soc::DdrController& memory);
   std::uint64_t word_at(std::uint64_t address) const;
 
@@ -102,6 +112,7 @@ class Library {
   std::uint64_t mailbox_ring_ = 0;
   std::uint64_t next_cookie_ = 1;
   std::uint64_t messages_received_ = 0;
+  bool killed_ = false;
   // Threads of the process share the channel's registers, which take a descriptor or a message word by word.
   sim::Semaphore descriptor_lock_;
   sim::Semaphore message_lock_;

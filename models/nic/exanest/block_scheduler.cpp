@@ -141,6 +141,14 @@ std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const D
   return transfer->id;
 }
 
+void BlockScheduler::end_all(unsigned channel, std::uint32_t pdid) {
+  for (Transfer* transfer : table_.of_process(channel, pdid)) {
+    if (transfer->ended) continue;
+    transfer->descriptor.notify = 0;  // nobody is there to be told
+    finish(*transfer, reg::kNotifyError);
+  }
+}
+
 bool BlockScheduler::still_wanted(const sim::PartKey& key) {
   const Transfer* transfer = table_.sender(key.transfer);
   if (transfer == nullptr || transfer->ended || key.part >= transfer->blocks.size()) return false;

@@ -42,6 +42,8 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   // The transfer's id; 0 when the descriptor is malformed or the channel's queue is full.
   std::uint64_t post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor);
   std::size_t posted() const { return table_.posted(); }
+  // The process of this channel has gone: what it has posted, and what is sent of its memory, ends with an error.
+  void end_all(unsigned channel, std::uint32_t pdid);
   // An acknowledgement has reached the scoreboard.
   void acknowledge(const sim::PartKey& key);
 

@@ -2,6 +2,7 @@
 #include "models/nic/exanest/transfer_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "models/nic/exanest/registers.hpp"
 
@@ -50,6 +51,13 @@ Transfer* TransferTable::sender(std::uint64_t id) const {
   if (Transfer* serving = served(id)) return serving;
   Transfer* own = posted(id);
   return own != nullptr && own->role == Role::write ? own : nullptr;
+}
+
+std::vector<Transfer*> TransferTable::of_process(unsigned channel, std::uint32_t pdid) const {
+  std::vector<Transfer*> all = channels_[channel];
+  std::ranges::copy_if(channels_.back(), std::back_inserter(all),
+                       [pdid](const Transfer* served) { return served->pdid == pdid; });
+  return all;
 }
 
 template <typename Wanted>

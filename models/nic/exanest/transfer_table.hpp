@@ -78,6 +78,8 @@ class TransferTable {
 
   Transfer* posted(std::uint64_t id) const { return find(posted_, id); }
   Transfer* served(std::uint64_t id) const { return find(served_, id); }
+  // Posted on the channel, oldest first, and served from the process's memory.
+  std::vector<Transfer*> of_process(unsigned channel, std::uint32_t pdid) const;
   // The transfer of this id whose data this node sends. A node may read from itself; then the served one.
   Transfer* sender(std::uint64_t id) const;
 
