@@ -193,18 +193,28 @@ void DdrController::watch(memory::Address frame, sim::Signal& written) {
   watches_.push_back({frame / sim::kPageBytes, &written});
 }
 
+// Events that have been scheduled name watches by their numbers, so that none is taken out.
+void DdrController::unwatch(const sim::Signal& written) {
+  for (Watch& watch : watches_) {
+    if (watch.written == &written) watch.written = nullptr;
+  }
+}
+
 // When the train's last cell is moved, whichever frame is watched: those that are get single cells. A longer train
 // whose last cell is put off is told both times; who polls looks at the memory again anyway.
 void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
   const memory::Address first = payload.get_extension<Arrival>()->address;
   const memory::Address last = first + payload.get_extension<Train>()->bytes() - 1;
   for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (watches_[i].written == nullptr) continue;
     if (watches_[i].frame < first / sim::kPageBytes || watches_[i].frame > last / sim::kPageBytes) continue;
     context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
   }
 }
 
-void DdrController::notify_watch(std::uint64_t index) { watches_[index].written->notify_all(); }
+void DdrController::notify_watch(std::uint64_t index) {
+  if (watches_[index].written != nullptr) watches_[index].written->notify_all();
+}
 
 void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
   const Time now = context_.now();

@@ -55,6 +55,8 @@ class DdrController : public sc_core::sc_module {
   // Notifies the signal whenever the controller has moved the last cell of a device's write to the frame: what
   // lets a polling program be simulated without its loads. Both must outlive the simulation.
   void watch(memory::Address frame, sim::Signal& written);
+  // Nobody polls there any more: the signal may go.
+  void unwatch(const sim::Signal& written);
   // For how long the controller has moved data, up to now.
   sim::Time busy() const { return server_.busy(context_.now()); }
   // How long the controller is busy with one cell.
@@ -100,7 +102,7 @@ class DdrController : public sc_core::sc_module {
   std::vector<std::unique_ptr<Inlet>> inlets_;
   struct Watch {
     memory::Address frame;  // its number
-    sim::Signal* written;
+    sim::Signal* written;   // nullptr: nobody polls there any more
   };
   std::vector<Watch> watches_;
   // Trains of which cells are coming, and whose translation has described at least one frame so far.

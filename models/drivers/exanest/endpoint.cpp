@@ -67,12 +67,11 @@ std::uint64_t Endpoint::privileged_page() const { return device_.engine_base + r
 // is nobody left to be told of faults, and no frame that the device could touch.
 sim::Task<void> Endpoint::close(cpu::Execution& kernel) {
   library_->kill();
-  co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelSelect,
-                                library_->channel());
-  co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelClose, 1);
+  co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelClose, library_->channel());
   co_await fault_thread_->stop();
   co_await device_.smmu_driver.detach(kernel, process());
   device_.faults.close(process().id());
+  library_->unwatch();
   co_await host_.vm.exit(kernel, process());
   if (on_closed) on_closed();
 }

@@ -69,16 +69,17 @@ Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::
       cpu_(cpu),
       vm_(vm),
       process_(process),
+      memory_(memory),
       registers_(engine_base + channel * reg::kChannelStride),
       channel_(channel),
       descriptor_lock_(context.loop, 1),
       message_lock_(context.loop, 1),
       memory_written_(context.loop) {
-  notification_ = std::make_unique<rdma::PolledWord>(cpu_, vm_, process_, map_shared_page(memory), memory_written_);
-  mailbox_ring_ = map_shared_page(memory);
+  notification_ = std::make_unique<rdma::PolledWord>(cpu_, vm_, process_, map_shared_page(), memory_written_);
+  mailbox_ring_ = map_shared_page();
 }
 
-std::uint64_t Library::map_shared_page(soc::DdrController& memory) {
+std::uint64_t Library::map_shared_page() {
   const os::Result<os::VirtualAddress> page = vm_.map_driver_memory(process_, os::kPage);
   if (!page.ok()) {
     throw os::out_of_memory(vm_, fmt::format("node {} has no memory left for the library's pages", context_.node),
@@ -86,7 +87,7 @@ std::uint64_t Library::map_shared_page(soc::DdrController& memory) {
   }
   // As libibverbs does with what the device writes: copy-on-write would take it from under the device.
   vm_.keep_from_children(process_, page.value, os::kPage);
-  memory.watch(process_.space().page(page.value)->frame, memory_written_);
+  memory_.watch(process_.space().page(page.value)->frame, memory_written_);
   return page.value;
 }
 
@@ -123,8 +124,10 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
 }
 
 sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
-  co_await notification_->poll(thread, posted.cookie,
-                               [this, posted](std::uint64_t word) { return killed_ || word >> 8 == posted.cookie; });
+  // No more than two words: a std::function that captures them allocates nothing.
+  co_await notification_->poll(thread, posted.cookie, [this, cookie = posted.cookie](std::uint64_t word) {
+    return killed_ || word >> 8 == cookie;
+  });
   check_alive();
   co_await cpu_.run(thread, Work::user, config_.completion);
   context_.report(step::kCompleted, {posted.transfer, 0, 0});

@@ -89,6 +89,8 @@ class Library {
     memory_written_.notify_all();
   }
   bool killed() const { return killed_; }
+  // Before the process's memory goes.
+  void unwatch() { memory_.unwatch(memory_written_); }
 
   const LibraryConfig& config() const { return config_; }
 
@@ -99,7 +101,7 @@ class Library {
   void check_alive() const {
     if (killed_) throw rdma::ProcessKilled();
   }
-  std::uint64_t map_shared_page(soc::DdrController& memory);
+  std::uint64_t map_shared_page();
   std::uint64_t word_at(std::uint64_t address) const;
 
   const LibraryConfig config_;
@@ -107,6 +109,7 @@ class Library {
   cpu::Cpu& cpu_;
   os::Vm& vm_;
   os::Process& process_;
+  soc::DdrController& memory_;
   std::uint64_t registers_;
   unsigned channel_;
   std::uint64_t mailbox_ring_ = 0;

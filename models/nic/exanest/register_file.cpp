@@ -92,8 +92,11 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
     faults_.pop();
     return true;
   }
-  const bool of_channel = offset == reg::kChannelPdid || offset == reg::kChannelMailbox ||
-                          offset == reg::kChannelSlots || offset == reg::kChannelClose;
+  if (offset == reg::kChannelClose) {
+    if (value < channels_.size()) close(static_cast<unsigned>(value));
+    return value < channels_.size();
+  }
+  const bool of_channel = offset == reg::kChannelPdid || offset == reg::kChannelMailbox || offset == reg::kChannelSlots;
   if (!of_channel || selected_ >= channels_.size()) return false;
   Channel& channel = channels_[selected_];
   switch (offset) {
@@ -102,7 +105,7 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
       channel.pdid = static_cast<std::uint32_t>(value);
       channel.mailbox = channel.slots = 0;
       return true;
-    case reg::kChannelClose: close(channel, static_cast<unsigned>(selected_)); return true;
+
     case reg::kChannelMailbox: channel.mailbox = value; break;
     default: channel.slots = value; break;
   }
@@ -110,7 +113,8 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
   return true;
 }
 
-void RegisterFile::close(Channel& channel, unsigned number) {
+void RegisterFile::close(unsigned number) {
+  Channel& channel = channels_[number];
   if (!channel.pdid) return;
   mailbox_.set_ring(*channel.pdid, 0, 0);
   scheduler_.end_all(number, *channel.pdid);

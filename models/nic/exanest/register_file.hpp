@@ -38,7 +38,7 @@ class RegisterFile {
   void post(unsigned channel);
   void send_message(Channel& channel, std::uint64_t value);
   void set_ring(const Channel& channel);
-  void close(Channel& channel, unsigned number);
+  void close(unsigned number);
 
   BlockScheduler& scheduler_;
   Mailbox& mailbox_;

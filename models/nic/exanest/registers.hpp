@@ -52,13 +52,13 @@ inline constexpr std::uint64_t kSlotBytes = 64;
 inline constexpr std::uint64_t kSlotHeader = 56;  // offset: n + 1 [31:0], source node [55:32], words [63:56]
 
 // Privileged page, for the kernel driver, after the channel pages (at kChannelStride * channels).
-inline constexpr std::uint64_t kChannelSelect = 0x00;   // W  channel that the next four registers are of
+inline constexpr std::uint64_t kChannelSelect = 0x00;   // W  channel that the next three registers set up
 inline constexpr std::uint64_t kChannelPdid = 0x08;     // W  process that owns it: PDID, below kPdids
 inline constexpr std::uint64_t kChannelMailbox = 0x10;  // W  virtual address of the process's mailbox ring; 0: none
 inline constexpr std::uint64_t kChannelSlots = 0x18;    // W  ring slots of 64 bytes
-inline constexpr std::uint64_t kChannelClose = 0x20;  // W  any value: the selected channel takes no posts until it has
-                                                      //    a PDID again. What its process has posted or serves ends
-                                                      //    with kNotifyError; its mailbox ring is gone
+// W  a channel, whichever is selected: it takes no posts until it has a PDID again. What its process has posted, and
+//    what is sent of its memory, ends with kNotifyError; its mailbox ring is gone.
+inline constexpr std::uint64_t kChannelClose = 0x20;
 // Fault FIFO: kFaultCount first; reading kFaultWord0..3 shows the oldest record, writing kFaultPop drops it.
 inline constexpr std::uint64_t kFaultCount = 0x40;  // R  records waiting
 inline constexpr std::uint64_t kFaultWord0 = 0x48;  // R  page-aligned virtual address | kFaultAtSource
