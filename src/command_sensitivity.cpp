@@ -79,9 +79,9 @@ std::string file_name(const runs::Folder& folder, const results::Measure& measur
 }  // namespace
 
 int sensitivity_command(const Call& call) {
-  const results::Measure measure{call.options.metric.empty() ? "latency_mean" : call.options.metric,
-                                 call.options.baseline};
   experiment::Experiment experiment = named_experiment(call);
+  const std::string usual = experiment.metric_or_first("latency_mean", call.simulator);
+  const results::Measure measure{call.options.metric.empty() ? usual : call.options.metric, call.options.baseline};
   check_metric(measure.metric, experiment, call.simulator);
   choose_strategies(experiment, call.options.strategies, call.options.baseline);
   experiment.most_points = call.options.most_points.value_or(experiment.most_points);

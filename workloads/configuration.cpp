@@ -26,6 +26,24 @@ void Configuration::declare(sim::ParameterTable& table) {
   programs.declare(table);
 }
 
+namespace {
+
+// What a kind does not look at: beside other programs it is meant for those.
+std::vector<std::string> settings_of_others(const WorkloadKind& kind, const sim::ParameterTable& table) {
+  std::vector<std::string> keys;
+  for (const IgnoredSetting& each : kind.ignored) keys.emplace_back(each.key);
+  if (std::ranges::find(keys, "workload.cold") != keys.end()) {
+    keys.insert(keys.end(), {"workload.cold_share", "workload.cold_placement", "workload.cold_every"});
+  }
+  if (!kind.puts_pages_away) keys.insert(keys.end(), {"workload.cold_source_kind", "workload.cold_destination_kind"});
+  for (const sim::Parameter& parameter : table.all()) {
+    if (!kind.takes_injections && parameter.name.starts_with("inject.")) keys.push_back(parameter.name);
+  }
+  return keys;
+}
+
+}  // namespace
+
 std::vector<Configuration> configurations_of_programs(const Configuration& run) {
   if (run.programs.all().empty()) return {run};
   std::vector<Configuration> all;
@@ -33,13 +51,16 @@ std::vector<Configuration> configurations_of_programs(const Configuration& run) 
     Configuration& own = all.emplace_back(run);
     own.programs = {};
     own.program_name = program.name;
+    own.beside_others = run.programs.all().size() > 1;
+    const std::string* own_strategy = program.find(ProgramSettings::kOwnStrategy);
+    if (own_strategy != nullptr && *own_strategy == "true") own.strategy = {};
     sim::ParameterTable table;
     own.declare(table);
-    for (const auto& [key, value] : program.values) table.find(key)->set(value);
-    // What its kind does not look at is meant for other programs.
-    for (const IgnoredSetting& each : kind_of(own.workload).ignored) {
-      if (run.programs.key_of(program.name, each.key) == each.key)
-        table.find(each.key)->set(ProgramSettings::default_of(each.key));
+    for (const auto& [key, value] : program.values) {
+      if (key != ProgramSettings::kOwnStrategy) table.find(key)->set(value);
+    }
+    for (const std::string& key : settings_of_others(kind_of(own.workload), table)) {
+      if (program.find(key) == nullptr) table.find(key)->set(ProgramSettings::default_of(key));
     }
   }
   return all;
@@ -79,10 +100,6 @@ std::string kinds_with_injections() {
   }
   return fmt::format("{}", fmt::join(names, " and "));
 }
-
-}  // namespace
-
-namespace {
 
 // Of one program, as if there was no other one.
 void check_by_itself(const Configuration& configuration, const AddConflict& add) {

@@ -32,7 +32,8 @@ struct Configuration {
   SeriesConfig series;
   ReuseConfig reuse;
   ProgramSettings programs;
-  std::string program_name;  // of one program of several: whose configuration it is
+  std::string program_name;    // of a program with a name: whose configuration it is
+  bool beside_others = false;  // there are further programs in the run
 
   void declare(sim::ParameterTable& table);
 };

@@ -244,7 +244,7 @@ PointResult run_with(const Configuration& configuration, sim::Seed seed, const b
       return result;
     }
     result.error = failure.what();
-    result.error_keys = failure.keys();
+    result.error_keys = configuration.programs.keys_of(failure.keys());
   }
   return result;
 }
@@ -274,7 +274,7 @@ PointResult tell_with(const Configuration& configuration, sim::Seed seed, const 
     result.story = story_json(recorder, cluster, experiment.planned(), why);
   } catch (const sim::RunFailure& failure) {
     result.error = failure.what();
-    result.error_keys = failure.keys();
+    result.error_keys = configuration.programs.keys_of(failure.keys());
   }
   return result;
 }

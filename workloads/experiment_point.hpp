@@ -208,6 +208,8 @@ struct MetricDoc {
 std::vector<MetricDoc> metric_docs();
 // The name that one of these has: of a program's metric without the program's name.
 std::string_view metric_in_program(std::string_view name);
+// Of a program's metrics, whether several programs have their sum, too.
+bool is_sum_over_programs(std::string_view name);
 
 struct StepDoc {
   std::string name;  // of a BreakdownRow, without "(resend)"

@@ -174,8 +174,9 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured) {
   add_metric(metrics, "cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target));
 }
 
-// What must never happen. `failed` takes what did, of one program.
-void add_failed_checks(const Program& transfers, std::vector<std::string>& failed) {
+// What must never happen, of one program.
+std::vector<std::string> wrong_data(const Program& transfers) {
+  std::vector<std::string> failed;
   if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
   if (const std::uint64_t others = transfers.other_data_errors(); others > 0) {
     failed.push_back(
@@ -183,6 +184,11 @@ void add_failed_checks(const Program& transfers, std::vector<std::string>& faile
                     "clean)",
                     others));
   }
+  return failed;
+}
+
+std::vector<std::string> not_completed(const Program& transfers) {
+  std::vector<std::string> failed;
   if (transfers.failed() > 0) {
     failed.push_back(
         fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left ({}), "
@@ -193,18 +199,22 @@ void add_failed_checks(const Program& transfers, std::vector<std::string>& faile
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
   }
+  return failed;
 }
 
+// And of the machine, between them: wrong data often come of stale translations.
 std::vector<std::string> failed_checks(const Programs& programs, platform::Cluster& cluster) {
   std::vector<std::string> failed;
+  const auto add = [&](std::vector<std::string> (*of)(const Program&)) {
+    for (const Programs::One& one : programs.all()) {
+      for (std::string& each : of(*one.program)) failed.push_back(said_of(one.name, std::move(each)));
+    }
+  };
+  add(wrong_data);
   if (cluster.total("memory.stale_accesses") > 0) {
     failed.emplace_back("the device used translations that were no longer true");
   }
-  for (const Programs::One& one : programs.all()) {
-    std::vector<std::string> of_program;
-    add_failed_checks(*one.program, of_program);
-    for (std::string& each : of_program) failed.push_back(said_of(one.name, std::move(each)));
-  }
+  add(not_completed);
   return failed;
 }
 
@@ -239,7 +249,7 @@ std::vector<Metric> metrics_of(const Programs::One& one) {
   }
   add_injection(metrics, transfers);
   add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
-  add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
+  if (!transfers.goes_with_others) add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
   return metrics;
 }
 
@@ -257,14 +267,17 @@ void add_sums(std::vector<Metric>& metrics, const Programs& programs) {
   std::uint64_t transfers = 0;
   std::uint64_t failed = 0;
   std::uint64_t wrong = 0;
+  std::uint64_t others_wrong = 0;
   for (const Programs::One& one : programs.all()) {
     transfers += one.program->samples().size() + one.program->failed();
     failed += one.program->failed();
     wrong += one.program->data_errors();
+    others_wrong += one.program->other_data_errors();
   }
   add_metric(metrics, "transfers", static_cast<double>(transfers));
   add_metric(metrics, "transfers_failed", static_cast<double>(failed));
   add_metric(metrics, "data_errors", static_cast<double>(wrong));
+  if (others_wrong > 0) add_metric(metrics, "other_data_errors", static_cast<double>(others_wrong));
 }
 
 void add_of_programs(std::vector<Metric>& metrics, const Programs& programs,
@@ -350,9 +363,16 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   for (const Programs::One& one : programs.all()) {
     std::vector<std::string> notes;
     add_notes(one.configuration, *one.program, notes);
+    if (one.program->goes_with_others && one.program->samples().empty() && one.program->failed() == 0) {
+      notes.emplace_back("no transfer was completed while the others were measured");
+    }
     for (std::string& note : notes) result.notes.push_back(said_of(one.name, std::move(note)));
   }
   return result;
+}
+
+bool is_sum_over_programs(std::string_view name) {
+  return name == "transfers" || name == "transfers_failed" || name == "data_errors" || name == "other_data_errors";
 }
 
 std::string_view metric_in_program(std::string_view name) { return name.substr(name.find('.') + 1); }
@@ -390,7 +410,10 @@ std::vector<MetricDoc> program_docs() {
       {"transfers_delayed", "1", "transfers that took longer than the fastest one, by more than 1 us and 1 %"},
       {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
-      {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
+      {"teardown_time", "us",
+       "unlocking and unpinning of the buffers after the last transfer (not in the latencies); of ranks: until the "
+       "last "
+       "process has ended"},
       {"data_errors", "1", "measured transfers whose data arrived wrong"},
       {"other_data_errors", "1",
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},

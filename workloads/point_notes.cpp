@@ -39,7 +39,8 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
   const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
   if (cold_source && !kind_of(w).puts_pages_away) {
     notes.emplace_back(
-        "the absent pages of the source were never written, so that zeros were sent: flows and patterns put no pages "
+        "the absent pages of the source were never written, so that zeros were sent: this kind of program puts no "
+        "pages "
         "away on a swap device or a file");
   } else if (cold_source && w.cold_source_kind == ColdKind::written && kind == ColdKind::never_written) {
     notes.emplace_back(

@@ -39,8 +39,7 @@ class Program {
 
   // Runs warm-up and measured transfers, then calls on_finished.
   virtual void start() = 0;
-  // It measures as long as others do, and ends when they have ended. It is asked to, and need not end at once.
-  virtual bool goes_with_others() const { return false; }
+  // Of a program that measures as long as others do: they have ended. It need not end at once.
   void others_have_ended(sim::Time now) {
     others_ended_ = true;
     measuring_ = false;
@@ -80,12 +79,19 @@ class Program {
   std::uint64_t clean_bytes() const { return clean_bytes_; }
   std::uint64_t clean_failed() const { return clean_failed_; }
   const Breakdown& breakdown() const { return breakdown_; }
-  // Ends when all programs of the run may measure: each measures from the same instant on.
+  // End when all programs of the run have come so far: none warms up while another one is set up, and all measure from
+  // the same instant on.
+  std::function<sim::Task<void>()> all_set_up;
   std::function<sim::Task<void>()> all_ready;
+  bool goes_with_others = false;  // WorkloadKind's
   std::function<void()> on_measurement_ends;
   std::function<void()> on_finished;
 
  protected:
+  // Before the first transfer.
+  sim::Task<void> set_up_ends() {
+    if (all_set_up) co_await all_set_up();
+  }
   // Before the first measured transfer.
   sim::Task<void> measurement_begins(const sim::EventLoop& loop) {
     if (all_ready) co_await all_ready();

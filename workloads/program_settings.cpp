@@ -16,13 +16,23 @@ constexpr std::array<std::string_view, 3> kGroups{"strategy.", "reuse.", "inject
 // Of the whole run.
 constexpr std::array<std::string_view, 2> kOfTheRun{"workload.time_limit", "workload.checks"};
 
-// The only program's parameters, by which values are checked and written.
+// The only program's parameters, by which values are checked and written. A value stands there for the length of one
+// call; nobody asks for it afterwards.
 struct Templates {
-  Templates() { configuration.declare(table); }
+  Templates() {
+    configuration.declare(table);
+    table.add_flag(
+        ProgramSettings::kOwnStrategy, own_strategy,
+        {"whether what the program does not set of its strategy has the default, and not the run's value; an "
+         "experiment's strategy = \"NAME\" of a program sets it",
+         "",
+         {}});
+  }
   Configuration configuration;
+  bool own_strategy = false;
   sim::ParameterTable table;
 };
-const sim::Parameter* of_only_program(std::string_view key) {
+const sim::Parameter* template_of(std::string_view key) {
   static const Templates templates;
   return std::ranges::find(kOfTheRun, key) == kOfTheRun.end() ? templates.table.find(key) : nullptr;
 }
@@ -41,6 +51,7 @@ std::optional<ProgramSettings::Name> ProgramSettings::parse(std::string_view par
   const std::size_t dot = parameter.find('.');
   if (dot == std::string_view::npos || !is_name(parameter.substr(0, dot))) return std::nullopt;
   const std::string_view rest = parameter.substr(dot + 1);
+  if (rest == kOwnStrategy) return Name{std::string(parameter.substr(0, dot)), std::string(rest)};
   const bool grouped = std::ranges::any_of(kGroups, [&](std::string_view group) { return rest.starts_with(group); });
   return Name{std::string(parameter.substr(0, dot)), grouped ? std::string(rest) : std::string(kUnnamed).append(rest)};
 }
@@ -51,10 +62,11 @@ void ProgramSettings::declare(sim::ParameterTable& table) {
 
 std::optional<sim::Parameter> ProgramSettings::make(std::string_view parameter) {
   const std::optional<Name> name = parse(parameter);
-  const sim::Parameter* as = name ? of_only_program(name->key) : nullptr;
+  const sim::Parameter* as = name ? template_of(name->key) : nullptr;
   if (as == nullptr) return std::nullopt;
   const auto get = [this, name = *name] {
-    const std::string* value = find(name);
+    const auto program = std::ranges::find(programs_, name.program, &Program::name);
+    const std::string* value = program == programs_.end() ? nullptr : program->find(name.key);
     return value == nullptr ? std::string(sim::ParameterTable::kInherited) : *value;
   };
   return sim::Parameter{.name = std::string(parameter),
@@ -66,43 +78,52 @@ std::optional<sim::Parameter> ProgramSettings::make(std::string_view parameter) 
                         .set = [this, name = *name](const sim::ParameterValue& value) { set(name, value); }};
 }
 
-std::string* ProgramSettings::find(const Name& name) {
-  const auto program = std::ranges::find(programs_, name.program, &Program::name);
-  if (program == programs_.end()) return nullptr;
-  for (auto& [key, value] : program->values) {
-    if (key == name.key) return &value;
+const std::string* ProgramSettings::Program::find(std::string_view key) const {
+  for (const auto& [known, value] : values) {
+    if (known == key) return &value;
   }
   return nullptr;
 }
 
 void ProgramSettings::set(const Name& name, const sim::ParameterValue& value) {
   auto program = std::ranges::find(programs_, name.program, &Program::name);
-  if (const auto* text = std::get_if<std::string>(&value);
-      text != nullptr && *text == sim::ParameterTable::kInherited) {
-    if (program == programs_.end()) return;
-    std::erase_if(program->values, [&](const auto& each) { return each.first == name.key; });
-    if (program->values.empty()) programs_.erase(program);
-    return;
+  std::string text(sim::ParameterTable::kInherited);
+  const auto* given = std::get_if<std::string>(&value);
+  if (given == nullptr || *given != text) {
+    const sim::Parameter& as = *template_of(name.key);
+    as.set(value);
+    text = as.get();
   }
-  const sim::Parameter& as = *of_only_program(name.key);
-  as.set(value);
-  if (program == programs_.end()) program = programs_.insert(program, Program{name.program, {}});
-  if (std::string* old = find(name)) {
-    *old = as.get();
-  } else {
-    program->values.emplace_back(name.key, as.get());
+  if (program != programs_.end()) {
+    std::erase_if(program->values, [&](const auto& each) { return each.first == name.key; });
+    if (text != sim::ParameterTable::kInherited) program->values.emplace_back(name.key, text);
+    if (program->values.empty()) programs_.erase(program);
+  } else if (text != sim::ParameterTable::kInherited) {
+    const auto behind = std::ranges::upper_bound(programs_, name.program, {}, &Program::name);
+    programs_.insert(behind, Program{name.program, {{name.key, text}}});
   }
 }
 
-const std::string& ProgramSettings::default_of(std::string_view key) { return of_only_program(key)->initial; }
+const std::string& ProgramSettings::default_of(std::string_view key) { return template_of(key)->initial; }
 
 std::string ProgramSettings::key_of(const std::string& program, const std::string& key) const {
   const auto found = std::ranges::find(programs_, program, &Program::name);
   if (found == programs_.end()) return key;
-  const bool is_own = std::ranges::any_of(found->values, [&](const auto& each) { return each.first == key; });
-  if (!is_own) return key;
+  if (found->find(key) == nullptr) return key;
   const std::string rest = key.starts_with(kUnnamed) ? key.substr(kUnnamed.size()) : key;
   return std::string(kGroup) + "." + program + "." + rest;
+}
+
+std::vector<std::string> ProgramSettings::keys_of(const std::vector<std::string>& keys) const {
+  if (programs_.empty()) return keys;
+  std::vector<std::string> all;
+  for (const std::string& key : keys) {
+    for (const Program& program : programs_) {
+      std::string own = key_of(program.name, key);
+      if (std::ranges::find(all, own) == all.end()) all.push_back(std::move(own));
+    }
+  }
+  return all;
 }
 
 }  // namespace faultline::workloads

@@ -3,8 +3,10 @@
 //
 //   program.NAME.K            for the program NAME what workload.K is for the only program of a run
 //   program.NAME.strategy.K   what strategy.K is; likewise reuse.K and inject.K
+//   program.NAME.own_strategy true: what the program does not set of its strategy has the default, and not the value of
+//                             strategy.K
 //
-// What a program does not set it takes from those. A program is there from its first setting on.
+// Everything else that a program does not set it takes from those. A program is there from its first setting on.
 #pragma once
 
 #include <optional>
@@ -20,18 +22,22 @@ namespace faultline::workloads {
 class ProgramSettings {
  public:
   static constexpr std::string_view kGroup = "program";
+  static constexpr std::string_view kOwnStrategy = "own_strategy";
 
   struct Program {
     std::string name;
     std::vector<std::pair<std::string, std::string>> values;  // by the only program's key: "workload.size", "4 KiB"
+    const std::string* find(std::string_view key) const;
   };
 
   // Makes the table have parameters of any program.
   void declare(sim::ParameterTable& table);
-  // In the order of their first settings.
+  // By name: whatever order they are set in, the run is the same.
   const std::vector<Program>& all() const { return programs_; }
   // Which parameter decides `key` for a program: its own, or the one that it inherits from.
   std::string key_of(const std::string& program, const std::string& key) const;
+  // The parameters that decide these for any program, each once.
+  std::vector<std::string> keys_of(const std::vector<std::string>& keys) const;
 
   // What the only program has where nobody sets it.
   static const std::string& default_of(std::string_view key);
@@ -46,7 +52,6 @@ class ProgramSettings {
   static bool is_name(std::string_view text);
 
  private:
-  std::string* find(const Name& name);
   std::optional<sim::Parameter> make(std::string_view parameter);
   void set(const Name& name, const sim::ParameterValue& value);
 

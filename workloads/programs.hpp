@@ -11,6 +11,7 @@
 
 #include "models/platform/cluster.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/gathering.hpp"
 #include "workloads/program.hpp"
 
 namespace faultline::workloads {
@@ -50,16 +51,16 @@ class Programs {
   std::function<void()> on_finished;
 
  private:
-  sim::Task<void> all_ready();
+  sim::Task<void> measurement_begins();
   void measurement_ended();
   void program_finished();
 
   sim::EventLoop& loop_;
   std::vector<One> all_;
-  std::size_t preparing_ = 0;   // programs that are not ready to measure
   std::size_t measuring_ = 0;   // of those that end by themselves
   std::size_t unfinished_ = 0;  // the same
-  sim::Signal ready_;
+  std::unique_ptr<Gathering> set_up_;
+  std::unique_ptr<Gathering> ready_;
   sim::Time measured_from_{0};
   sim::Time measured_to_{0};
 };

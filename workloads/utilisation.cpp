@@ -116,8 +116,13 @@ std::string percents(double least, double most) {
 }
 
 bool others_work(const std::vector<Metric>& metrics) {
-  return value_of(metrics, "background_accesses") > 0 || value_of(metrics, "background_file_rate") > 0 ||
-         value_of(metrics, "clean_goodput") > 0;
+  const auto is_of = [](std::string_view name) {
+    return [name](const Metric& metric) { return metric_in_program(metric.name) == name; };
+  };
+  // Of the sum and one program's there are two.
+  const bool several = std::ranges::count_if(metrics, is_of("transfers")) > 2;
+  return several || value_of(metrics, "background_accesses") > 0 || value_of(metrics, "background_file_rate") > 0 ||
+         std::ranges::any_of(metrics, is_of("clean_goodput"));
 }
 
 }  // namespace

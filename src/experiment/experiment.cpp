@@ -179,16 +179,31 @@ void write_texts(Experiment& experiment, const Simulator& simulator) {
 
 }  // namespace
 
+std::vector<const Settings*> Experiment::layers() const {
+  std::vector<const Settings*> all{&platform_settings, &parameters};
+  for (const Strategy& strategy : strategies) all.push_back(&strategy.settings);
+  all.push_back(&overrides);
+  return all;
+}
+
+std::string Experiment::metric_or_first(const std::string& metric, const Simulator& simulator) const {
+  const auto all = metrics(simulator);
+  const auto is_it = [&](const workloads::MetricDoc& doc) { return workloads::metric_in_program(doc.name) == metric; };
+  if (std::ranges::find(all, metric, &workloads::MetricDoc::name) != all.end()) return metric;
+  const auto first = std::ranges::find_if(all, is_it);
+  return first == all.end() ? metric : first->name;
+}
+
 std::vector<std::string> Experiment::programs() const {
-  Settings settings = parameters;
-  settings.insert(settings.end(), overrides.begin(), overrides.end());
+  Settings settings;
+  for (const Settings* layer : layers()) settings.insert(settings.end(), layer->begin(), layer->end());
   return programs_in(settings);
 }
 
 std::unique_ptr<Machine> Experiment::machine(const Simulator& simulator) const {
   auto machine = simulator.machine();
-  for (const Settings* settings : {&parameters, &overrides}) {
-    for (const Setting& setting : *settings) machine->parameters().find(setting.key);
+  for (const Settings* layer : layers()) {
+    for (const Setting& setting : *layer) machine->parameters().find(setting.key);
   }
   for (const Axis& axis : axes) machine->parameters().find(axis.key);
   return machine;

@@ -59,12 +59,16 @@ struct Experiment {
   std::vector<ReportSpec> reports;
   SlurmSettings slurm;
 
-  // Of [[program]] tables and --set, by name; empty: one without a name.
+  // What is set, lowest first; axes are between the last two.
+  std::vector<const Settings*> layers() const;
+  // In the order in which they are named; empty: one without a name.
   std::vector<std::string> programs() const;
   // With every parameter at its default, and those of programs that it names.
   std::unique_ptr<Machine> machine(const Simulator& simulator) const;
   // What its points can measure: of each program its own.
   std::vector<workloads::MetricDoc> metrics(const Simulator& simulator) const;
+  // The metric of this name, or where each program has its own the first program's.
+  std::string metric_or_first(const std::string& metric, const Simulator& simulator) const;
 
   // Of one of `strategies`: its place there. Throws std::logic_error where it is none of them.
   std::size_t place_of_strategy(const std::string& strategy) const;

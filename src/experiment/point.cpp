@@ -95,12 +95,17 @@ const std::string* Point::find(const std::string& parameter) const {
 std::string configuration_text(const sim::ParameterTable& parameters) {
   std::string text;
   // The whole configuration, not what differs from the defaults: those change with the program, too.
+  std::vector<std::string> of_programs;  // which are declared in the order in which somebody asks for them
   for (const sim::Parameter& parameter : parameters.all()) {
-    text += parameter.name;
-    text += " = ";
-    text += parameter.get();
-    text += '\n';
+    std::string line = parameter.name + " = " + parameter.get() + '\n';
+    if (parameter.initial != sim::ParameterTable::kInherited) {
+      text += line;
+    } else if (parameter.get() != parameter.initial) {
+      of_programs.push_back(std::move(line));
+    }
   }
+  std::ranges::sort(of_programs);
+  for (const std::string& line : of_programs) text += line;
   return text;
 }
 

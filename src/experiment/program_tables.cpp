@@ -2,7 +2,10 @@
 #include "src/experiment/program_tables.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "workloads/program_settings.hpp"
@@ -39,22 +42,55 @@ void add(Settings& all, const std::string& program, Setting setting) {
   all.push_back(std::move(setting));
 }
 
+// Keys of an experiment that somebody wrote below a table, where TOML takes them for the program's.
+bool is_of_experiment(const std::string& key) {
+  constexpr std::array<std::string_view, 11> kKeys{"question",   "platform", "workload",   "strategies",
+                                                   "parameters", "axes",     "zip",        "skip",
+                                                   "report",     "seed",     "repetitions"};
+  return std::ranges::find(kKeys, key) != kKeys.end();
+}
+
+// Every program says what it is: a name that is misspelt would else be one more.
+void check_keys(const Node& table, const std::string& name, Diagnostics& diagnostics) {
+  for (const Node& child : table.children) {
+    if (!is_of_experiment(child.key)) continue;
+    diagnostics.add(child.key_place, "program." + name + "." + child.key,
+                    "is the experiment's, and stands in a [[program]]; allowed: before the first [[program]]");
+  }
+  const Node* kind = table.find("kind");
+  if (kind != nullptr && !(kind->is_text() && kind->text() == sim::ParameterTable::kInherited)) return;
+  diagnostics.add(kind == nullptr ? table.place : kind->place, "program." + name + ".kind",
+                  "is missing; allowed: a name from 'faultline list workloads'");
+}
+
+// A preset by name, or a table with what differs from it (based_on).
+void read_strategy(const Node& node, const std::string& name, const Presets& strategies, Diagnostics& diagnostics,
+                   Settings& all) {
+  const std::string key = "program." + name + ".strategy";
+  const Node* preset = node.kind == Node::Kind::table ? node.find("based_on") : &node;
+  if (preset == nullptr || !is_text(*preset, key, diagnostics)) return;
+  all.push_back(
+      {std::string(ProgramSettings::kOwnStrategy), true, node.key_place, preset->place, "program " + name, "", ""});
+  for (Setting& setting : strategies.named(preset->text(), preset->place, key).settings)
+    all.push_back(std::move(setting));
+}
+
 void read_program(const Node& table, const std::string& name, const Presets& strategies, Diagnostics& diagnostics,
                   Settings& all) {
-  if (const Node* strategy = table.find("strategy"); strategy != nullptr && strategy->kind != Node::Kind::table) {
-    if (is_text(*strategy, "program.strategy", diagnostics)) {
-      for (Setting& setting : strategies.named(strategy->text(), strategy->place, "program.strategy").settings) {
-        add(all, name, std::move(setting));
-      }
-    }
-  }
+  check_keys(table, name, diagnostics);
+  Settings settings;
   Node own = table;
+  if (const Node* strategy = table.find("strategy")) read_strategy(*strategy, name, strategies, diagnostics, settings);
   std::erase_if(own.children, [](const Node& child) {
-    return child.key == "name" || (child.key == "strategy" && child.kind != Node::Kind::table);
+    return child.key == "name" || is_of_experiment(child.key) ||
+           (child.key == "strategy" && child.kind != Node::Kind::table);
   });
-  for (Setting& setting : read_settings(own, "program " + name, Provenance::optional, diagnostics)) {
-    add(all, name, std::move(setting));
+  for (Node& child : own.children) {
+    if (child.key == "strategy") std::erase_if(child.children, [](const Node& of) { return of.key == "based_on"; });
   }
+  std::ranges::move(read_settings(own, "program " + name, Provenance::optional, diagnostics),
+                    std::back_inserter(settings));
+  for (Setting& setting : settings) add(all, name, std::move(setting));
 }
 
 }  // namespace
@@ -85,9 +121,6 @@ std::vector<std::string> programs_in(const Settings& settings) {
 std::vector<workloads::MetricDoc> with_programs(const std::vector<workloads::MetricDoc>& metrics,
                                                 const std::vector<std::string>& programs) {
   if (programs.empty()) return metrics;
-  const auto is_sum = [](const std::string& name) {
-    return name == "transfers" || name == "transfers_failed" || name == "data_errors";
-  };
   std::vector<workloads::MetricDoc> all;
   for (const std::string& program : programs) {
     for (workloads::MetricDoc doc : metrics) {
@@ -97,7 +130,7 @@ std::vector<workloads::MetricDoc> with_programs(const std::vector<workloads::Met
     }
   }
   for (const workloads::MetricDoc& doc : metrics) {
-    if (!doc.of_program || is_sum(doc.name)) all.push_back(doc);
+    if (!doc.of_program || workloads::is_sum_over_programs(doc.name)) all.push_back(doc);
   }
   return all;
 }

@@ -25,6 +25,7 @@ bool is_number(ParameterKind kind) {
 }
 
 double number_of(ParameterKind kind, const std::string& text) {
+  if (text == sim::ParameterTable::kInherited) return std::nan("");
   switch (kind) {
     case ParameterKind::count:
     case ParameterKind::fraction: return std::strtod(text.c_str(), nullptr);

@@ -55,9 +55,13 @@ class ReportReader {
 
   ReportSpec read(const Node& node) {
     ReportSpec spec;
+    // Of several programs the first one's.
+    const auto is_default = [&](const std::string& name) { return workloads::metric_in_program(name) == spec.metric; };
+    if (const auto found = std::ranges::find_if(metrics_, is_default); found != metrics_.end()) spec.metric = *found;
     if (node.is_text()) {
       spec.view = view_of(node).view;
       if (spec.view == View::matrix || spec.view == View::verdict) need_axis(node.place);
+      if (spec.view == View::verdict) need_one_program(node.place);
       return spec;
     }
     if (node.kind != Node::Kind::table) {
@@ -80,6 +84,7 @@ class ReportReader {
     } else if (spec.view == View::matrix || spec.view == View::verdict) {
       read_matrix(node, spec);
     }
+    if (spec.view == View::verdict) need_one_program(view->place);
     return spec;
   }
 
@@ -102,6 +107,13 @@ class ReportReader {
     return false;
   }
 
+  void need_one_program(const Place& place) {
+    const auto has_name = [](const std::string& name) { return workloads::metric_in_program(name) != name; };
+    if (std::ranges::any_of(metrics_, has_name))
+      diagnostics_.add(place, "report",
+                       "a verdict is of one program, and [[program]] gives them names; allowed: a matrix");
+  }
+
   void need_axis(const Place& place) {
     if (axes_.empty())
       diagnostics_.add(place, "report",
@@ -118,11 +130,6 @@ class ReportReader {
       if (is_text(*value, key, diagnostics_) && is_known(*value, key, what, known)) into = value->text();
     };
     take("metric", "metric", metrics_, spec.metric);
-    // Of several programs the first one's.
-    const auto is_default = [&](const std::string& name) { return workloads::metric_in_program(name) == spec.metric; };
-    if (node.find("metric") == nullptr) {
-      if (const auto found = std::ranges::find_if(metrics_, is_default); found != metrics_.end()) spec.metric = *found;
-    }
     std::vector<std::string> both = axes_;
     both.insert(both.begin(), "strategy");
     take("rows", "axis", both, spec.rows);

@@ -178,6 +178,7 @@ std::vector<const sim::Parameter*> named_by(const Settings& settings, const sim:
 
 std::string toml_value(const sim::Parameter& parameter) {
   std::string text = parameter.get();
+  if (text == sim::ParameterTable::kInherited) return quote_toml(text);
   switch (parameter.kind) {
     case sim::ParameterKind::flag:
     case sim::ParameterKind::fraction: return text;

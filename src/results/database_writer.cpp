@@ -112,8 +112,7 @@ class Writer {
   const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
 
   static double number(const sim::Parameter& parameter, const std::string& text) {
-    const bool is_number = experiment::is_number(parameter.kind) && text != sim::ParameterTable::kInherited;
-    return is_number ? experiment::plain_number(parameter.kind, text) : std::nan("");
+    return experiment::is_number(parameter.kind) ? experiment::plain_number(parameter.kind, text) : std::nan("");
   }
 
   void write_parameter_docs() {

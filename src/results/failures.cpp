@@ -18,6 +18,12 @@ constexpr std::array<std::string_view, 6> kOfCompleted{"latency",   "goodput",  
                                                        "delay_max", "transfers_delayed", "queueing_mean"};
 constexpr std::size_t kMostNamed = 6;
 
+// "victim" of "victim.latency_mean"; empty: nobody's alone.
+std::string program_of(const std::string& metric) {
+  const std::size_t name = workloads::metric_in_program(metric).size();
+  return name == metric.size() ? "" : metric.substr(0, metric.size() - name - 1);
+}
+
 std::uint64_t count_of(const runs::PointOutcome& outcome, const char* metric) {
   const auto* found = find_metric(outcome, metric);
   return found == nullptr ? 0 : static_cast<std::uint64_t>(std::llround(found->value));
@@ -30,12 +36,19 @@ Failures& Failures::operator+=(const Failures& other) {
   transfers += other.transfers;
   unfinished += other.unfinished;
   points += other.points;
+  for (const auto& [program, count] : other.failed_of) failed_of[program] += count;
   return *this;
 }
 
 Failures failures_of(const runs::PointOutcome& outcome) {
   if (outcome.result.metrics.empty()) return {0, 0, 1, 1};
-  return {count_of(outcome, "transfers_failed"), count_of(outcome, "transfers"), 0, 1};
+  Failures all{count_of(outcome, "transfers_failed"), count_of(outcome, "transfers"), 0, 1};
+  for (const workloads::Metric& metric : outcome.result.metrics) {
+    const std::string program = program_of(metric.name);
+    if (program.empty() || workloads::metric_in_program(metric.name) != "transfers_failed") continue;
+    all.failed_of[program] = static_cast<std::uint64_t>(std::llround(metric.value));
+  }
+  return all;
 }
 
 bool is_of_completed(std::string_view metric) {
@@ -45,7 +58,9 @@ bool is_of_completed(std::string_view metric) {
 
 std::string mark_of(const std::string& metric, const Failures& failures) {
   if (!is_of_completed(metric) || !failures.any()) return "";
-  std::string mark = failures.failed > 0 ? fmt::format(" !{}", failures.failed) : "";
+  const auto own = failures.failed_of.find(program_of(metric));
+  const std::uint64_t failed = own == failures.failed_of.end() ? failures.failed : own->second;
+  std::string mark = failed > 0 ? fmt::format(" !{}", failed) : "";
   if (failures.unfinished > 0) mark += fmt::format(" !!{}", failures.unfinished);
   return mark;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Failures {
   std::uint64_t transfers = 0;  // all that were measured
   std::size_t unfinished = 0;   // points without a result: refused, failed, not run
   std::size_t points = 0;
+  std::map<std::string, std::uint64_t> failed_of = {};  // of each program that has a name
 
   Failures& operator+=(const Failures& other);
   bool operator==(const Failures& other) const = default;
@@ -31,6 +33,7 @@ Failures failures_of(const runs::PointOutcome& outcome);
 bool is_of_completed(std::string_view metric);
 
 // Behind a value, or what stands in its place: " !2" after two failed transfers, " !!1" where a point has no result.
+// Of a program's metric: of its own transfers.
 std::string mark_of(const std::string& metric, const Failures& failures);
 // "2 of 100 transfers failed, 1 of 3 points has no result"
 std::string text_of(const Failures& failures);

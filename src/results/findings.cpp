@@ -54,15 +54,17 @@ std::string why_unranked(const runs::PointOutcome& outcome, const Failures& fail
 }
 
 // Those of the experiment's matrices, for these are what it asks.
-std::vector<std::string> compared_metrics(const experiment::Experiment& experiment) {
+std::vector<std::string> compared_metrics(const experiment::Experiment& experiment,
+                                          const experiment::Simulator& simulator) {
   std::vector<std::string> metrics;
   for (const experiment::ReportSpec& spec : experiment.reports) {
     const bool is_new = std::ranges::find(metrics, spec.metric) == metrics.end();
     if (spec.view == experiment::View::matrix && better_of(spec.metric) && is_new) metrics.push_back(spec.metric);
   }
   // What is paid before the first transfer is said beside the others.
-  if (metrics.size() > 1) std::erase(metrics, kSetup);
-  if (metrics.empty()) metrics.emplace_back("latency_mean");
+  const auto is_setup = [](const std::string& name) { return workloads::metric_in_program(name) == kSetup; };
+  if (metrics.size() > 1) std::erase_if(metrics, is_setup);
+  if (metrics.empty()) metrics.push_back(experiment.metric_or_first("latency_mean", simulator));
   return metrics;
 }
 
@@ -78,7 +80,7 @@ bool rises(const experiment::Axis& axis, sim::ParameterKind kind) {
 }  // namespace
 
 Findings::Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator)
-    : experiment_(experiment), metrics_(compared_metrics(experiment)) {
+    : experiment_(experiment), metrics_(compared_metrics(experiment, simulator)) {
   strategies_.resize(experiment.strategies.size());
   const auto machine = simulator.machine();
   const std::vector<bool> leads = experiment::leading_axes(experiment.axes);
@@ -101,7 +103,8 @@ void Findings::add(const experiment::Point& point, const runs::PointOutcome& mea
   const std::size_t number = experiment_.place_of_strategy(point.strategy);
   Strategy& strategy = strategies_[number];
   const workloads::RegistrationRole role = role_of(point);
-  strategy.bound = strategy.bound && role.is_bound;
+  // Beside other programs a strategy that never waits asks more of what they share: it bounds nobody.
+  strategy.bound = strategy.bound && role.is_bound && experiment_.programs().empty();
   strategy.prepares = strategy.prepares || role.prepares;
   Place place;
   for (const Axis& axis : axes_) {

@@ -110,9 +110,11 @@ bool always_zero(const Results& results, const TableColumn& column) {
 
 // A latency that reads as the mean does.
 bool says_the_mean(const Results& results, const TableColumn& column) {
-  if (!column.metric.starts_with("latency_") || column.metric == "latency_mean") return false;
-  return everywhere(results, column, [](const runs::PointOutcome& outcome, const auto& value) {
-    const auto* mean = find_metric(outcome, "latency_mean");
+  const std::string_view name = workloads::metric_in_program(column.metric);
+  if (!name.starts_with("latency_") || name == "latency_mean") return false;
+  const std::string mean_of = column.metric.substr(0, column.metric.size() - name.size()) + "latency_mean";
+  return everywhere(results, column, [&mean_of](const runs::PointOutcome& outcome, const auto& value) {
+    const auto* mean = find_metric(outcome, mean_of);
     return mean != nullptr && cell_text(*mean) == cell_text(value);
   });
 }
@@ -168,7 +170,8 @@ std::vector<TableColumn> choose_columns(const experiment::Experiment& experiment
       if (column.rank < kNeverByItself && is_measured(metric))
         chosen.push_back({metric, column_title(metric), column.rank, false});
     }
-    if (column.rank < kNeverByItself && is_measured(column.metric)) {
+    if (column.rank < kNeverByItself && is_measured(column.metric) &&
+        (one || !workloads::is_sum_over_programs(column.metric))) {
       chosen.push_back({column.metric, column.title, column.rank, one && column.each});
     }
     if (column.metric == "faults") add_parts_of_faults(chosen, one, is_measured);

@@ -77,10 +77,46 @@ TEST_CASE("programs: a mistake in a table is told with its place and what is all
   CHECK(at(complaint(program("name = \"a\"\nkind = \"write\"\nsize = 3")))
             .starts_with("mine.toml:4:8: program.a.size: 3 has no unit; allowed: "));
   CHECK(at(complaint(program("name = \"a\"\nkind = \"write\"\nstrategy = \"pin-cahce\"")))
-            .starts_with("mine.toml:4:12: program.strategy: no strategy 'pin-cahce'"));
+            .starts_with("mine.toml:4:12: program.a.strategy: no strategy 'pin-cahce'"));
   CHECK(at(complaint("program = 3\n")).starts_with("mine.toml:1:11: program: 3 is not a list"));
   CHECK(complaint(kTwo, {"program.victm.size=4 KiB"}).find("the program 'victm' has no kind") != std::string::npos);
   CHECK(complaint(kTwo) == "none");
+  CHECK(
+      at(complaint(program("name = \"a\""))).starts_with("mine.toml:1:1: program.a.kind: is missing; allowed: a name"));
+  CHECK(at(complaint(program("name = \"a\"\nkind = \"inherited\"")))
+            .starts_with("mine.toml:3:8: program.a.kind: is missing"));
+  CHECK(at(complaint(program("name = \"a\"\nkind = \"write\"\naxes.workload.size = [\"4 KiB\"]")))
+            .starts_with("mine.toml:4:1: program.a.axes: is the experiment's, and stands in a [[program]]"));
+  CHECK(at(complaint(kTwo + "[[report]]\nview = \"verdict\"\n[axes]\nprogram.by.window = [1, 2]\n"))
+            .find("a verdict is of one program") != std::string::npos);
+}
+
+TEST_CASE("programs: a strategy by name is the program's own, and may differ in some") {
+  const auto strategy = [](const std::string& text) {
+    return experiment::effective_experiment(
+        read("strategies = [\"fault/stall\"]\n" + program("name = \"a\"\nkind = \"write\"\n" + text)), kCluster);
+  };
+  const auto says = [](const std::string& effective, const std::string& line) {
+    return effective.find("program.a." + line) != std::string::npos;
+  };
+  CHECK_FALSE(says(strategy(""), "own_strategy"));
+  CHECK(says(strategy("strategy = \"pin-cache\""), "own_strategy = true"));
+  const std::string both = strategy("strategy = { based_on = \"pin-cache\", pin_cache.budget = \"8 KiB\" }");
+  CHECK(says(both, "own_strategy = true"));
+  CHECK(says(both, "strategy.registration = \"pin-cache\""));
+  CHECK(says(both, "strategy.pin_cache.budget = \"8 KiB\""));
+  const std::string some = strategy("strategy.resolve = \"touch-a-page\"");
+  CHECK_FALSE(says(some, "own_strategy"));
+  CHECK(says(some, "strategy.resolve = \"touch-a-page\""));
+}
+
+TEST_CASE("programs: what is inherited is text in every file, whatever kind of value it stands for") {
+  const std::string text = kTwo +
+                           "[axes]\nprogram.victim.cold_share = [\"inherited\", 0.5]\nprogram.victim.window = "
+                           "[\"inherited\", 2]\nprogram.victim.size = [\"inherited\", \"4 KiB\"]\n"
+                           "program.victim.cold = [\"both\"]\n";
+  const std::string effective = experiment::effective_experiment(read(text), kCluster);
+  CHECK(experiment::expand(read(effective), kCluster).size() == 16);
 }
 
 TEST_CASE("programs: reports ask for metrics by the name of a program") {

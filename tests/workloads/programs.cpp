@@ -2,8 +2,10 @@
 // Several programs in a run: each is what it would be alone, they share the machine, and their needs are added up.
 #include <catch2/catch.hpp>
 
+#include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/program_settings.hpp"
+#include "workloads/programs.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -38,6 +40,7 @@ Point run_programs(const Settings& settings) {
 }  // namespace
 
 TEST_CASE("programs: one with a name does what one without does, whatever its kind") {
+  // All but `innocent`, which is never alone. Without jitter, whose draws are by the names of threads.
   const std::vector<Settings> kinds{
       kWrite + preset("fault/touch-ahead") + Settings{{"workload.cold", "both"}},
       kWrite + preset("pin-per-transfer") + Settings{{"workload.window", 3}},
@@ -47,6 +50,7 @@ TEST_CASE("programs: one with a name does what one without does, whatever its ki
        {"workload.flows", "from=0, to=1, transfers=3; from=2, to=1, kind=read, size=100 B"}},
       {{"workload.kind", "all-to-all"}, {"workload.size", "4 KiB"}, {"workload.warmup", 1}},
       {{"workload.kind", "permutation"}, {"workload.start_spread", "10 us"}},
+      {{"workload.kind", "ring"}, {"workload.size", "100 B"}},
       {{"workload.kind", "kernel-cost"}, {"workload.program", "lat_pipe"}},
       {{"workload.kind", "reuse"}, {"workload.size", "8 KiB"}, {"workload.iterations", 8}, {"reuse.buffers", 4}},
       {{"workload.kind", "ping-pong"}, {"workload.cold", "destination"}},
@@ -77,6 +81,50 @@ TEST_CASE("programs: those that share nothing do not feel each other, and begin 
   CHECK(both["there.goodput"] == alone["goodput"]);
   CHECK(both["here.latency_mean"] == run(slow)["latency_mean"]);
   CHECK(both.count("transfers") == 20);
+}
+
+TEST_CASE("programs: the first measured transfers of all begin when the last program is ready") {
+  // One is ready at once; the other pins 4 MiB before, and has more transfers that are not measured.
+  const Settings slow = kWrite + preset("pin-once") + Settings{{"workload.size", "4 MiB"}, {"workload.warmup", 2}};
+  for (const std::int64_t warmup : {0, 1}) {
+    const Settings quick =
+        kWrite + Settings{{"workload.initiator", 2}, {"workload.target", 3}, {"workload.warmup", warmup}};
+    const workloads::Configuration c = configuration(
+        named("a", quick) + named("b", slow) + Settings{{"program.b.iterations", 1}, {"os.rlimit_memlock", "64 MiB"}});
+    const Facts facts = facts_from_child([&c] {
+      platform::Cluster cluster("cluster", c.machine, 1);
+      cluster.boot();
+      workloads::Programs programs(c, cluster, 1);
+      Facts of;
+      programs.on_measurement_begins = [&] { of["begins"] = cluster.loop.now().count(); };
+      programs.start();
+      cluster.loop.run(c.workload.time_limit);
+      for (const auto& one : programs.all()) of[one.name] = one.program->measured_from().count();
+      of["first"] = programs.all().front().program->samples().front().begin.count();
+      return of;
+    });
+    CHECK(facts.at("a") == facts.at("b"));
+    CHECK(facts.at("a") == facts.at("begins"));
+    CHECK(facts.at("first") == facts.at("a"));
+    CHECK(facts.at("a") > 1'000'000'000);  // two writes of 4 MiB take more than 1 ms
+  }
+}
+
+TEST_CASE("programs: with a strategy of its own one inherits nothing of the run's") {
+  const Settings run_has = preset("pin-private");
+  const Settings mine = named("mine", kWrite + preset("fault/touch-ahead"));
+  CHECK(reason_against(run_has + mine).starts_with("strategy.translate: program mine: "));
+  CHECK(reason_against(run_has + mine + Settings{{"program.mine.own_strategy", true}}) == "none");
+  workloads::Configuration c = configuration(run_has + mine + Settings{{"program.mine.own_strategy", true}});
+  const auto own = workloads::configurations_of_programs(c).front();
+  CHECK(own.strategy.translate == rdma::Translate::shared);
+  CHECK(own.strategy.resolve == rdma::Resolve::touch_ahead);
+}
+
+TEST_CASE("programs: the order in which they are set changes nothing") {
+  const Settings one = named("one", kWrite + preset("fault/touch-ahead") + Settings{{"workload.cold", "both"}});
+  const Settings two = named("two", kWrite + Settings{{"workload.start_spread", "10 us"}});
+  CHECK(run(one + two).text == run(two + one).text);
 }
 
 TEST_CASE("programs: each has its strategy, and inherits what it does not set") {
@@ -117,7 +165,7 @@ TEST_CASE("programs: they need what all of them need together") {
   CHECK(reason_against(two + few) == "none");
   CHECK(
       reason_against(two + named("three", kWrite) + named("four", kWrite) + few)
-          .starts_with("program.one.kind: 4 processes on node 0, each of which needs a channel and a context bank, of "
+          .starts_with("program.four.kind: 4 processes on node 0, each of which needs a channel and a context bank, of "
                        "which it has 3 and"));
   const Settings large = {{"workload.size", "5 MiB"}, {"os.user_memory", "8 MiB"}};
   CHECK(reason_against(named("one", kWrite) + large + Settings{{"program.one.size", "inherited"}}) == "none");
@@ -141,6 +189,11 @@ TEST_CASE("programs: what cannot be is refused by the name of the program's own 
   CHECK(reason_against(beside + Settings{{"program.by.cold", "both"}})
             .starts_with("program.by.cold: program by: the pages of an innocent program are present"));
   CHECK(reason_against(beside + Settings{{"workload.cold", "both"}, {"workload.iterations", 3}}) == "none");
+  CHECK(reason_against(beside + Settings{{"workload.cold", "both"}, {"workload.cold_share", 0.5}}) == "none");
+  CHECK(reason_against(beside + Settings{{"workload.cold", "destination"},
+                                         {"workload.cold_destination_kind", "zero-page"},
+                                         {"inject.mechanism", "compaction"},
+                                         {"workload.cold_every", 0}}) == "none");
 }
 
 TEST_CASE("programs: a name is letters, digits and hyphens, and settings of the whole run are no program's") {

@@ -136,7 +136,7 @@ TEST_CASE("reuse: what does not fit together is refused with its reason") {
   CHECK(reason_against(reuse(1)) == "none");
 }
 
-TEST_CASE("reuse: ranks have pools and draws of their own, and the one that is alone does what it always did") {
+TEST_CASE("reuse: ranks have pools and draws of their own, and are parts of the point") {
   const Settings two = reuse(0.5, 12) + Settings{{"workload.ranks", 2}};
   for (const char* strategy : {"pin-cache", "pin-per-transfer", "fault/touch-ahead"}) {
     INFO(strategy);

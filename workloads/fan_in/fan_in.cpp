@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/platform/endpoints.hpp"
-
 namespace faultline::workloads {
 
 using rdma::End;
@@ -68,15 +66,7 @@ void check_fan_in(const Configuration& configuration, const AddConflict& add) {
   check_queue(w.window, {"workload.window"}, configuration.machine, add);
   const std::uint64_t lanes = w.window * buffer_bytes(w);
   check_locked(lanes * (nodes.size() - 1), configuration, add);
-  // Nobody sends a message again that did not fit in the receiver's mailbox. A rank asks for one buffer at a time,
-  // and lets go of others meanwhile.
-  const std::size_t asking = (nodes.size() - 1) * (w.window + std::size_t{1});
-  if (configuration.strategy.asks_target() && asking > platform::most_waiting_messages()) {
-    add({"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"},
-        fmt::format("{} messages about buffers may be under way to the receiver, and its mailbox holds {}", asking,
-                    platform::most_waiting_messages()),
-        "take fewer ranks or a smaller window");
-  }
+  check_mailbox(nodes.size() - 1, configuration, add);
 }
 
 std::vector<Need> needs_of_fan_in(const Configuration& configuration) {

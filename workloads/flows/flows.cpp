@@ -76,6 +76,7 @@ Task<void> Flows::run(Pair& pair) {
   co_await set_up(pair);
   if (--preparing_ == 0) {
     setup_time_ = time.now();
+    co_await set_up_ends();
     co_await measurement_begins(time.loop);
     all_prepared_.notify_all();
   }

@@ -39,6 +39,7 @@ void check_innocent(const Configuration& configuration, const AddConflict& add) 
   check_pairs(configuration, add);
   check_queue(w.window, {"workload.window"}, configuration.machine, add);
   check_locked(w.window * buffer_bytes(w), configuration, add);
+  check_mailbox(1, configuration, add);
 }
 
 std::vector<Need> needs_of_innocent(const Configuration& configuration) {

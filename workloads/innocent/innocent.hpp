@@ -14,7 +14,6 @@ class Innocent : public RankProgram {
  public:
   Innocent(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
-  bool goes_with_others() const override { return true; }
   std::uint64_t planned() const override { return 0; }
 
  private:

@@ -11,6 +11,7 @@ KernelCosts::KernelCosts(const Configuration& configuration, platform::Cluster& 
 sim::Task<void> KernelCosts::run() {
   co_await program_->set_up();
   setup_time_ = now();
+  co_await set_up_ends();
   co_await program_->overhead();  // the thread has its core from here on
   for (std::uint64_t i = 0; i < config_.iterations && program_->overheads() > 0; ++i) {
     const sim::Time begin = now();

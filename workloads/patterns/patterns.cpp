@@ -152,6 +152,7 @@ Task<void> Patterns::run() {
   start_everywhere(&Patterns::set_up_sender);
   while (unfinished_ > 0) co_await all_ended_;
   setup_time_ = clock().now();
+  co_await set_up_ends();
   for (unsigned node = 0; configuration_.strategy.asks_target() && node < cluster_.size(); ++node) serve(node);
   start_everywhere(&Patterns::warm_up);
   while (unfinished_ > 0) co_await all_ended_;

@@ -37,7 +37,7 @@ Task<void> PingPong::main(Rank& me) {
   for (std::uint64_t i = 0; i < w.warmup + w.iterations; ++i) {
     if (i == w.warmup) co_await measurement(me);
     if (me.number() >= half) co_await take(me, peer);
-    co_await serve(me, peer, i);
+    co_await serve(me, peer, i < w.warmup ? i : i - w.warmup);
     if (me.number() < half) co_await take(me, peer);
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
 
 namespace faultline::workloads {
@@ -38,7 +39,7 @@ std::vector<unsigned> parse_nodes(const std::string& text) {
   while (!left.empty()) {
     const std::size_t comma = std::min(left.find(','), left.size());
     add_range(left.substr(0, comma), nodes);
-    if (comma + 1 == left.size()) parse_node("");  // nothing behind the comma
+    if (comma + 1 == left.size()) throw sim::BadParameterValue("nothing stands behind the last comma", kNodesForm);
     left.remove_prefix(std::min(comma + 1, left.size()));
   }
   return nodes;
@@ -92,6 +93,16 @@ void check_locked(std::uint64_t bytes, const Configuration& configuration, const
       fmt::format("buffers of {} of one rank would be pinned or locked, and RLIMIT_MEMLOCK is {}",
                   sim::format_bytes(bytes), sim::format_bytes(limit)),
       "raise os.rlimit_memlock, take smaller buffers, or let such failures be results (workload.checks = count)");
+}
+
+// Nobody sends a message again that did not fit. A rank asks for one buffer at a time, and lets go of others meanwhile.
+void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
+  const std::size_t asking = senders * (configuration.workload.window + std::size_t{1});
+  const unsigned places = platform::most_waiting_messages();
+  if (!configuration.strategy.asks_target() || asking <= places) return;
+  add({"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"},
+      fmt::format("{} messages about buffers may be under way to one rank, and its mailbox holds {}", asking, places),
+      "take fewer ranks or a smaller window");
 }
 
 Ignored ignored_by_ranks() {

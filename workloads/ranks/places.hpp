@@ -2,6 +2,7 @@
 // Where ranks are (workload.nodes and .ranks), and what is checked of that.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ void check_pairs(const Configuration& configuration, const AddConflict& add);
 bool check_nodes(const std::vector<unsigned>& nodes, const Configuration& configuration, const AddConflict& add);
 // What a rank has of its buffers registered at a time, against RLIMIT_MEMLOCK.
 void check_locked(std::uint64_t bytes, const Configuration& configuration, const AddConflict& add);
+// The messages about buffers that so many senders may have under way to one rank, against the places of its mailbox.
+void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add);
 // Bytes of a buffer's pages.
 std::uint64_t buffer_bytes(const TransferConfig& workload);
 

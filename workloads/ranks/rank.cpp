@@ -2,6 +2,7 @@
 #include "workloads/ranks/rank.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "workloads/ranks/rank_program.hpp"
@@ -14,7 +15,11 @@ using rdma::Message;
 using sim::Task;
 
 Rank::Rank(RankProgram& program, unsigned number, std::unique_ptr<rdma::Endpoint> endpoint)
-    : program_(program), number_(number), endpoint_(std::move(endpoint)), arrived_(endpoint_->vm().context().loop) {}
+    : program_(program),
+      number_(number),
+      endpoint_(std::move(endpoint)),
+      process_(endpoint_->process().id()),
+      arrived_(endpoint_->vm().context().loop) {}
 
 Task<void> Rank::set_up() {
   releasing_.resize(program_.ranks());
@@ -40,13 +45,15 @@ Task<void> Rank::serve_until_killed() {
 Task<void> Rank::close() {
   endpoint_->kill();
   while (serves_) co_await arrived_;
+  has_ended_ = true;
   co_await endpoint_->close(endpoint_->cpu().new_thread("exit"));
 }
 
 Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const Memory& other) {
-  rdma::Endpoint& far = program_.rank(other.rank).endpoint();
+  const Rank& peer = program_.rank(other.rank);
+  rdma::Endpoint& far = peer.endpoint();
   const bool reads = operation == rdma::Operation::read;
-  const rdma::RemoteBuffer remote{far.node(), far.process().id(), other.address};
+  const rdma::RemoteBuffer remote{far.node(), peer.process_, other.address};
   endpoint_->keeps_core();
   Transfer made{own, other, operation, program_.now(), {*endpoint_, operation, own.address, remote, own.bytes}, {}, {}};
   if (program_.strategy().asks_target()) {
@@ -57,7 +64,9 @@ Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const M
   }
   rdma::Endpoint& source = reads ? far : *endpoint_;
   const std::uint64_t from = reads ? other.address : own.address;
-  made.expected = source.vm().read(source.process(), from, static_cast<std::uint32_t>(own.bytes));
+  if (!reads || !peer.has_ended()) {
+    made.expected = source.vm().read(source.process(), from, static_cast<std::uint32_t>(own.bytes));
+  }
   made.posted = co_await endpoint_->post(thread(), operation, own.address, remote, own.bytes);
   made.told.posted(made.posted);
   co_return made;
@@ -67,7 +76,7 @@ Task<rdma::Status> Rank::wait(Transfer& transfer) {
   rdma::Status status = rdma::Status::error;
   if (transfer.posted.transfer != 0) status = co_await endpoint_->wait(thread(), transfer.posted);
   const bool done = status == rdma::Status::done;
-  if (done) {
+  if (done && !program_.rank(transfer.other.rank).has_ended()) {
     const bool reads = transfer.operation == rdma::Operation::read;
     rdma::Endpoint& to = reads ? *endpoint_ : program_.rank(transfer.other.rank).endpoint();
     const std::uint64_t address = reads ? transfer.own.address : transfer.other.address;
@@ -94,9 +103,9 @@ Task<void> Rank::ask(const Memory& other, Kind request, bool written) {
 }
 
 Task<void> Rank::send(unsigned rank, Kind kind, std::uint64_t word, std::uint64_t written) {
-  rdma::Endpoint& to = program_.rank(rank).endpoint();
+  const Rank& to = program_.rank(rank);
   cpu::Execution& sender = kind == kReady ? *server_ : thread();
-  return endpoint_->send(sender, to.node(), to.process().id(), {kind, number_, word, written}, 4);
+  return endpoint_->send(sender, to.endpoint().node(), to.process_, {kind, number_, word, written}, 4);
 }
 
 std::vector<Message>::iterator Rank::find(Kind kind, unsigned rank) {
@@ -168,6 +177,7 @@ Task<void> Rank::store(const Memory& memory, std::uint64_t seed) {
 
 Task<void> Rank::copy(const Memory& to, const Memory& from) {
   os::Vm& vm = endpoint_->vm();
+  if ((to.address | from.address | from.bytes) % os::kPage != 0) throw std::logic_error("a copy of parts of pages");
   check_buffer(co_await vm.copy_memory(thread(), endpoint_->process(), to.address, from.address, from.bytes), "copying",
                vm);
   check_alive();

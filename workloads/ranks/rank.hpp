@@ -53,6 +53,8 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   unsigned number() const { return number_; }
+  // Its process is there no more.
+  bool has_ended() const { return has_ended_; }
   rdma::Endpoint& endpoint() const { return *endpoint_; }
 
   // Of the whole of an own memory to the whole of another rank's, of the same size, and the other way. Returns when it
@@ -94,7 +96,7 @@ class Rank {
   sim::Task<void> serve();
   sim::Task<void> serve_until_killed();
   sim::Task<void> ask(const Memory& other, Kind request, bool written);
-  // Answers of that rank to kRelease that have not come are waited for.
+  // Waits until that rank has answered each kRelease that it has been sent.
   sim::Task<void> hear_of_releases(unsigned rank);
   rdma::RegisteredBuffer buffer(const Memory& memory) { return endpoint_->buffer(memory.address, memory.bytes); }
   cpu::Execution& thread() { return endpoint_->thread(); }
@@ -106,6 +108,10 @@ class Rank {
   RankProgram& program_;
   const unsigned number_;
   std::unique_ptr<rdma::Endpoint> endpoint_;
+  const std::uint32_t process_;  // its id, which others know when the process has ended
+  bool has_set_up_ = false;
+  bool has_warmed_up_ = false;
+  bool has_ended_ = false;
   std::vector<Memory> memories_;
   std::vector<rdma::Message> inbox_;  // received, and not asked for yet; by their order
   std::vector<unsigned> releasing_;   // by rank: kRelease that have not been answered

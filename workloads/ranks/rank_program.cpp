@@ -18,11 +18,15 @@ RankProgram::RankProgram(const Configuration& configuration, platform::Cluster& 
       configuration_(configuration),
       cluster_(cluster),
       cold_pages_(configuration.workload, configuration.workload.size, seed),
-      setting_up_(places.size()),
-      warming_up_(places.size()),
+      set_up_(cluster.loop, places.size(),
+              [this]() -> Task<void> {
+                setup_time_ = now();
+                co_await set_up_ends();
+              }),
+      warmed_up_(cluster.loop, places.size(), [this] { return measurement_begins(cluster_.loop); }),
       unfinished_(places.size()),
       open_(places.size()),
-      all_here_(cluster.loop) {
+      ended_(cluster.loop) {
   for (const Place& place : places) {
     const auto number = static_cast<unsigned>(ranks_.size());
     auto endpoint = open_program(configuration, cluster.node(place.node), place.end == rdma::End::source,
@@ -61,24 +65,24 @@ void RankProgram::start() {
 Task<void> RankProgram::run_main(Rank& me) {
   for (const Memory& memory : me.memories_) co_await leave(memory);
   co_await me.set_up();
-  if (--setting_up_ == 0) {
-    setup_time_ = now();
-    all_here_.notify_all();
-  }
-  while (setting_up_ > 0) co_await all_here_;
+  me.has_set_up_ = true;
+  co_await set_up_.come();
   co_await main(me);
 }
 
+// A rank that is killed is waited for no more, wherever it was.
 Task<void> RankProgram::run(Rank& me) {
   try {
     co_await run_main(me);
   } catch (const rdma::ProcessKilled&) {
   }
+  if (!me.has_set_up_) set_up_.stay_away(tasks_);
+  if (!me.has_warmed_up_) warmed_up_.stay_away(tasks_);
   if (--unfinished_ == 0) {
-    if (!goes_with_others()) measurement_ends(now());
-    all_here_.notify_all();
+    if (!goes_with_others) measurement_ends(now());
+    ended_.notify_all();
   }
-  while (unfinished_ > 0 && !me.endpoint().killed()) co_await all_here_;
+  while (unfinished_ > 0 && !me.endpoint().killed()) co_await ended_;
   co_await me.close();
   if (--open_ > 0) co_return;
   teardown_time_ = now() - measured_to_;
@@ -97,12 +101,8 @@ std::string RankProgram::waits() const {
 }
 
 Task<void> RankProgram::measurement(Rank& me) {
-  if (--warming_up_ == 0) {
-    co_await measurement_begins(cluster_.loop);
-    measured_together_ = true;
-    all_here_.notify_all();
-  }
-  while (!measured_together_) co_await all_here_;
+  me.has_warmed_up_ = true;
+  co_await warmed_up_.come();
   const sim::Time pause = start_phases_[me.number()].next();
   if (pause > sim::Time{0}) co_await cluster_.loop.delay(pause);
   me.endpoint().keeps_core();
@@ -118,14 +118,16 @@ Task<bool> RankProgram::lay_out(const Memory& source, const Memory& destination,
   const TransferConfig& w = configuration_.workload;
   rdma::Endpoint& from = rank(source.rank).endpoint();
   rdma::Endpoint& to = rank(destination.rank).endpoint();
-  const bool cools_now = cools(configuration_.strategy) && w.is_due(use);
-  if (cools_now) {
+  if (rank(source.rank).has_ended() || rank(destination.rank).has_ended()) co_return false;  // no memory to lay out
+  const bool due = cools(configuration_.strategy) && w.is_due(use);
+  if (due) {
     co_await both_settled(from, source.address, to, destination.address, source.bytes);
     co_await leave(source);
     co_await leave(destination);
   }
   co_await from.vm().store(from.process(), source.address, source.bytes, next_seed_++);
-  co_return cools_now&& w.cold != Cold::none;
+  const bool cold = due && w.cold != Cold::none;
+  co_return cold;
 }
 
 void RankProgram::record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold) {

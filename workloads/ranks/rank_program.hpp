@@ -13,6 +13,7 @@
 #include "models/platform/cluster.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/gathering.hpp"
 #include "workloads/program.hpp"
 #include "workloads/ranks/rank.hpp"
 #include "workloads/start_phase.hpp"
@@ -33,7 +34,10 @@ class RankProgram : public Program {
   sim::Time now() const { return cluster_.loop.now(); }
   void run_beside(sim::Task<void> task) { tasks_.start(std::move(task)); }
   // The rank's process is killed: its code goes on nowhere, and the kernel ends it. Nobody else is told.
-  void kill(Rank& victim) { victim.endpoint().kill(); }
+  void kill(Rank& victim) {
+    victim.endpoint().kill();
+    ended_.notify_all();
+  }
   void count_wrong_data() { ++(measuring_ ? data_errors_ : other_data_errors_); }
 
  protected:
@@ -81,12 +85,11 @@ class RankProgram : public Program {
   std::vector<StartPhase> start_phases_;  // by rank
   ColdPages cold_pages_;
   std::uint64_t next_seed_ = 1;
-  std::size_t setting_up_;
-  std::size_t warming_up_;
+  Gathering set_up_;
+  Gathering warmed_up_;
   std::size_t unfinished_;  // ranks that are in main()
   std::size_t open_;        // whose process has not ended
-  bool measured_together_ = false;
-  sim::Signal all_here_;
+  sim::Signal ended_;       // main() of the last rank, or a rank has been killed
   sim::TaskGroup tasks_;
 };
 

@@ -55,9 +55,9 @@ Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim
       buffers_(configuration.reuse.buffers),
       again_(configuration.reuse.again),
       clock_(cluster.node(config_.initiator).context),
-      warming_up_(config_.ranks),
-      unfinished_(config_.ranks),
-      measured_together_(cluster.loop) {
+      set_up_(cluster.loop, config_.ranks, [this] { return set_up_ends(); }),
+      warmed_up_(cluster.loop, config_.ranks, [this] { return measurement_begins(clock_.loop); }),
+      unfinished_(config_.ranks) {
   for (unsigned n = 0; n < config_.ranks; ++n) {
     const std::string number = n == 0 ? "" : fmt::format(" {}", n);
     auto from = open_program(configuration, cluster.node(config_.initiator), true, "initiator" + number);
@@ -86,6 +86,7 @@ Task<void> Reuse::run(Pair& pair) {
   co_await set_up(pair.source);
   co_await set_up(pair.target);
   setup_time_ = std::max(setup_time_, now() - begun);
+  co_await set_up_.come();
   if (strategy_.asks_target()) {
     for (unsigned i = 0; i < buffers_; ++i) {
       pair.served.push_back({pair.target.buffer(i, config_.size), true, *pair.source.endpoint});
@@ -95,22 +96,13 @@ Task<void> Reuse::run(Pair& pair) {
   for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(pair, i, false, false);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
     const bool measured = i >= config_.warmup;
-    if (i == config_.warmup) co_await measurement();
+    if (i == config_.warmup) co_await warmed_up_.come();
     const bool is_new = pair.fresh.chance(1 - again_);
     co_await make_transfer(pair, pair.draw.next(), is_new, measured);
   }
   if (--unfinished_ > 0) co_return;
   measurement_ends(now());
   finish_run();
-}
-
-Task<void> Reuse::measurement() {
-  if (--warming_up_ > 0) {
-    co_await measured_together_;
-    co_return;
-  }
-  co_await measurement_begins(clock_.loop);
-  measured_together_.notify_all();
 }
 
 Task<void> Reuse::set_up(Side& side) {
@@ -125,7 +117,7 @@ Task<void> Reuse::set_up(Side& side) {
 
 Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool measured) {
   if (const sim::Time pause = pair.start_phase.next(); pause > sim::Time{0}) {
-    if (!samples_.empty() && pairs_.size() == 1) paused_ += pause;  // else others go on meanwhile
+    if (!samples_.empty() && pairs_.size() == 1) paused_ += pause;  // of several pairs others go on
     co_await clock_.loop.delay(pause);
   }
   Endpoint& from = *pair.source.endpoint;

@@ -15,6 +15,7 @@
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
 #include "workloads/configuration_checks.hpp"
+#include "workloads/gathering.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
 #include "workloads/needs.hpp"
@@ -74,8 +75,6 @@ class Reuse : public Program {
 
   sim::Task<void> run(Pair& pair);
   sim::Task<void> set_up(Side& side);
-  // Ends when all pairs have come here; the measurement has begun.
-  sim::Task<void> measurement();
   sim::Task<void> make_transfer(Pair& pair, unsigned index, bool is_new, bool measured);
   sim::Task<void> remap(Pair& pair, Side& side, unsigned index);
   sim::Task<void> register_new(Pair& pair, Side& side, unsigned index);
@@ -90,9 +89,9 @@ class Reuse : public Program {
   const double again_;
   const sim::Context& clock_;
   std::vector<std::unique_ptr<Pair>> pairs_;
-  std::size_t warming_up_;
+  Gathering set_up_;
+  Gathering warmed_up_;
   std::size_t unfinished_;
-  sim::Signal measured_together_;
   std::uint64_t reused_ = 0;
   std::uint64_t remaps_ = 0;
   sim::Time remapping_{0};

@@ -34,6 +34,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       strategy_(configuration.strategy),
       injects_(configuration.inject.mechanism != Mechanism::none),
       disturbed_(injects_ || configuration.background.uses_memory()),
+      beside_others_(configuration.beside_others),
       injection_(configuration.inject, seed),
       cluster_(cluster),
       seed_(seed),
@@ -70,6 +71,7 @@ Task<void> Transfers::run() {
 Task<void> Transfers::run_messages() {
   const sim::Context& clock = cluster_.node(config_.initiator).context;
   const auto words = static_cast<unsigned>((config_.size + 7) / 8);
+  co_await set_up_ends();
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
     if (i == config_.warmup) co_await measurement_begins(clock.loop);
     Message message{};
@@ -107,6 +109,7 @@ Task<void> Transfers::run_messages() {
 
 Task<void> Transfers::run_transfers() {
   co_await set_up();
+  co_await set_up_ends();
   if (strategy_.asks_target()) serve_target();
   for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
   co_await run_closed_loop(config_.warmup);
@@ -296,7 +299,8 @@ bool Transfers::cools_before_next() const {
 }
 
 Task<void> Transfers::cool(const Lane& lane) {
-  if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
+  // Beside other programs those may fault without end, and records do not say whose they are.
+  if (config_.window == 1 && config_.cold != Cold::none && !beside_others_) co_await late_faults_end();
   co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
   for (const bool target : {false, true}) {
     if (has_pagers()) co_await write_again(lane, target);

@@ -124,6 +124,7 @@ class Transfers : public Program, private Paced {
   const rdma::Strategy strategy_;
   const bool injects_;
   const bool disturbed_;  // pages go without the programs' doing
+  const bool beside_others_;
   Injection injection_;
   platform::Cluster& cluster_;
   const sim::Seed seed_;
