@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "models/rdma/endpoint.hpp"
 #include "workloads/fan_in/fan_in.hpp"
 #include "workloads/flows/flows.hpp"
@@ -23,19 +25,19 @@ std::unique_ptr<Program> make(const Configuration& configuration, platform::Clus
   return std::make_unique<Made>(configuration, cluster, seed, which...);
 }
 
+// The kinds of pattern have all but their names in common.
 template <PatternKind kind>
-void check_pattern_of(const Configuration& configuration, const AddConflict& add) {
-  check_pattern(configuration, kind, add);
-}
-
-template <PatternKind kind>
-std::vector<Need> needs_of_pattern_of(const Configuration& configuration) {
-  return needs_of_pattern(configuration, kind);
-}
-
-template <PatternKind kind>
-double work_of_pattern_of(const Configuration& configuration) {
-  return work_of_pattern(configuration, kind);
+WorkloadKind pattern(const char* name, std::string description) {
+  return {.name = name,
+          .description = std::move(description),
+          .check = [](const Configuration& c, const AddConflict& add) { check_pattern(c, kind, add); },
+          .needs = [](const Configuration& c) { return needs_of_pattern(c, kind); },
+          .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
+          .work = [](const Configuration& c) { return work_of_pattern(c, kind); },
+          .make = make<Patterns, kind>,
+          .ignored = ignored_by_pattern(kind),
+          .arrives = true,
+          .meets_others = true};
 }
 
 }  // namespace
@@ -83,38 +85,13 @@ const std::vector<WorkloadKind>& workload_kinds() {
        .work = work_of_flows,
        .make = make<Flows>,
        .ignored = ignored_by_flows()},
-      {.name = "all-to-all",
-       .description =
-           "every node writes to all others, or to workload.peers of them, one after the other: the target of its "
-           "round r is as far from it, by number, as that of every other node. No barrier between rounds",
-       .check = check_pattern_of<PatternKind::all_to_all>,
-       .needs = needs_of_pattern_of<PatternKind::all_to_all>,
-       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
-       .work = work_of_pattern_of<PatternKind::all_to_all>,
-       .make = make<Patterns, PatternKind::all_to_all>,
-       .ignored = ignored_by_pattern(PatternKind::all_to_all),
-       .arrives = true,
-       .meets_others = true},
-      {.name = "ring",
-       .description = "every node writes to the next one by number, and the last one to the first",
-       .check = check_pattern_of<PatternKind::ring>,
-       .needs = needs_of_pattern_of<PatternKind::ring>,
-       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
-       .work = work_of_pattern_of<PatternKind::ring>,
-       .make = make<Patterns, PatternKind::ring>,
-       .ignored = ignored_by_pattern(PatternKind::ring),
-       .arrives = true,
-       .meets_others = true},
-      {.name = "permutation",
-       .description = "every node writes to one other and is written to by one: a random cycle, drawn by the seed",
-       .check = check_pattern_of<PatternKind::permutation>,
-       .needs = needs_of_pattern_of<PatternKind::permutation>,
-       .keys_of_needs = {"workload.size", "workload.window", "workload.peers"},
-       .work = work_of_pattern_of<PatternKind::permutation>,
-       .make = make<Patterns, PatternKind::permutation>,
-       .ignored = ignored_by_pattern(PatternKind::permutation),
-       .arrives = true,
-       .meets_others = true},
+      pattern<PatternKind::all_to_all>(
+          "all-to-all",
+          "every node writes to all others, or to workload.peers of them, one after the other: the target of its "
+          "round r is as far from it, by number, as that of every other node. No barrier between rounds"),
+      pattern<PatternKind::ring>("ring", "every node writes to the next one by number, and the last one to the first"),
+      pattern<PatternKind::permutation>(
+          "permutation", "every node writes to one other and is written to by one: a random cycle, drawn by the seed"),
       {.name = "kernel-cost",
        .description =
            "a program on the initiator's node that measures what its kernel costs, after lmbench: workload.program "
