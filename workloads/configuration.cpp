@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "models/platform/endpoints.hpp"
@@ -66,6 +67,26 @@ std::vector<Configuration> configurations_of_programs(const Configuration& run) 
   return all;
 }
 
+namespace {
+
+// The same, to look at: of a run that names none, the run itself. A sweep asks for each of its points, and a copy takes
+// as long as all the rest.
+class ProgramsOf {
+ public:
+  explicit ProgramsOf(const Configuration& run) : run_(run) {
+    if (!run.programs.all().empty()) named_ = configurations_of_programs(run);
+  }
+  std::span<const Configuration> all() const {
+    return named_.empty() ? std::span(&run_, 1) : std::span<const Configuration>(named_);
+  }
+
+ private:
+  const Configuration& run_;
+  std::vector<Configuration> named_;
+};
+
+}  // namespace
+
 std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape) {
   std::vector<std::string> keys = network::size_keys(shape);
   keys.insert(keys.begin(), std::move(key));
@@ -123,8 +144,8 @@ void check_by_itself(const Configuration& configuration, const AddConflict& add)
 
 std::vector<Conflict> conflicts(const Configuration& run) {
   std::vector<Conflict> found = platform::conflicts(run.machine);
-  const std::vector<Configuration> programs = configurations_of_programs(run);
-  for (const Configuration& own : programs) {
+  const ProgramsOf programs(run);
+  for (const Configuration& own : programs.all()) {
     const std::string& name = own.program_name;
     check_by_itself(own, [&](std::vector<std::string> keys, std::string reason, std::string instead) {
       for (std::string& key : keys) key = run.programs.key_of(name, key);
@@ -132,7 +153,7 @@ std::vector<Conflict> conflicts(const Configuration& run) {
       found.push_back({std::move(keys), std::move(reason), std::move(instead)});
     });
   }
-  check_together(run, programs, [&](std::vector<std::string> keys, std::string reason, std::string instead) {
+  check_together(run, programs.all(), [&](std::vector<std::string> keys, std::string reason, std::string instead) {
     found.push_back({std::move(keys), std::move(reason), std::move(instead)});
   });
   return found;
@@ -143,7 +164,8 @@ double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes)
 
 double work_of(const Configuration& run) {
   double sum = 0;
-  for (const Configuration& own : configurations_of_programs(run)) sum += kind_of(own.workload).work(own);
+  const ProgramsOf programs(run);
+  for (const Configuration& own : programs.all()) sum += kind_of(own.workload).work(own);
   return sum;
 }
 

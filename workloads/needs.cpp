@@ -19,7 +19,7 @@ struct Sum {
   std::uint64_t bytes = 0;
 };
 
-std::vector<Sum> sums(const std::vector<Configuration>& programs, unsigned nodes) {
+std::vector<Sum> sums(std::span<const Configuration> programs, unsigned nodes) {
   std::vector<Sum> all(nodes);
   for (const Configuration& own : programs) {
     for (const Need& need : kind_of(own.workload).needs(own)) {
@@ -33,7 +33,7 @@ std::vector<Sum> sums(const std::vector<Configuration>& programs, unsigned nodes
 
 // Of all programs the settings that decide how much they need: of each those in `of_kind`.
 template <typename OfKind>
-std::vector<std::string> keys_of(const Configuration& run, const std::vector<Configuration>& programs, OfKind of_kind) {
+std::vector<std::string> keys_of(const Configuration& run, std::span<const Configuration> programs, OfKind of_kind) {
   std::vector<std::string> keys;
   for (const Configuration& own : programs) {
     for (const std::string& key : of_kind(kind_of(own.workload))) {
@@ -55,22 +55,23 @@ std::vector<std::string> keys_of_processes(const WorkloadKind& kind) {
   return keys.empty() ? std::vector<std::string>{"workload.kind"} : keys;
 }
 
-void check_processes(const std::vector<Sum>& nodes, const Configuration& run, std::vector<std::string> keys,
+void check_processes(const std::vector<Sum>& nodes, const Configuration& run, std::span<const Configuration> programs,
                      const AddConflict& add) {
   const platform::NicLimit limit = platform::most_endpoints(run.machine);
   const auto most = std::ranges::max_element(nodes, {}, &Sum::processes);
   if (most == nodes.end() || most->processes <= limit.most) return;
-  add(limit.keys_behind(std::move(keys)),
+  add(limit.keys_behind(keys_of(run, programs, keys_of_processes)),
       fmt::format("{} processes on node {}, each of which needs {}, of which it has {}", most->processes,
                   most - nodes.begin(), limit.uses, limit.has),
       "spread them over more nodes, or raise " + limit.named());
 }
 
-void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::vector<std::string> keys,
+void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::span<const Configuration> programs,
                   const AddConflict& add) {
   const std::uint64_t memory = user_memory(run.machine);
   const auto most = std::ranges::max_element(nodes, {}, &Sum::bytes);
   if (most == nodes.end() || most->bytes <= memory) return;
+  std::vector<std::string> keys = keys_of(run, programs, keys_of_memory);
   std::ranges::copy(std::vector{"os.user_memory", "ddr.size", "os.kernel_reserved"}, std::back_inserter(keys));
   add(std::move(keys),
       fmt::format("buffers of {} on node {} do not fit in its {} of user memory", sim::format_bytes(most->bytes),
@@ -80,7 +81,7 @@ void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::
 
 }  // namespace
 
-void check_together(const Configuration& run, const std::vector<Configuration>& programs, const AddConflict& add) {
+void check_together(const Configuration& run, std::span<const Configuration> programs, const AddConflict& add) {
   for (const Configuration& own : programs) {
     const std::string& name = own.program_name;
     if (name.empty() || run.programs.key_of(name, "workload.kind") != "workload.kind") continue;
@@ -96,8 +97,8 @@ void check_together(const Configuration& run, const std::vector<Configuration>& 
   }
   if (!network::conflicts(run.machine.shape).empty()) return;  // no network, no nodes
   const std::vector<Sum> nodes = sums(programs, network::node_count(run.machine.shape));
-  check_processes(nodes, run, keys_of(run, programs, keys_of_processes), add);
-  check_memory(nodes, run, keys_of(run, programs, keys_of_memory), add);
+  check_processes(nodes, run, programs, add);
+  check_memory(nodes, run, programs, add);
 }
 
 }  // namespace faultline::workloads

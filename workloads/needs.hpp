@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "models/sim/trace.hpp"
@@ -18,6 +19,6 @@ struct Need {
 };
 
 // The programs of a run, each of which could run alone.
-void check_together(const Configuration& run, const std::vector<Configuration>& programs, const AddConflict& add);
+void check_together(const Configuration& run, std::span<const Configuration> programs, const AddConflict& add);
 
 }  // namespace faultline::workloads

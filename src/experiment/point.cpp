@@ -97,12 +97,14 @@ std::string configuration_text(const sim::ParameterTable& parameters) {
   // The whole configuration, not what differs from the defaults: those change with the program, too.
   std::vector<std::string> of_programs;  // which are declared in the order in which somebody asks for them
   for (const sim::Parameter& parameter : parameters.all()) {
-    std::string line = parameter.name + " = " + parameter.get() + '\n';
-    if (parameter.initial != sim::ParameterTable::kInherited) {
-      text += line;
-    } else if (parameter.get() != parameter.initial) {
-      of_programs.push_back(std::move(line));
-    }
+    const bool of_program = parameter.initial == sim::ParameterTable::kInherited;
+    const std::string value = parameter.get();
+    if (of_program && value == parameter.initial) continue;
+    std::string& into = of_program ? of_programs.emplace_back() : text;
+    into += parameter.name;
+    into += " = ";
+    into += value;
+    into += '\n';
   }
   std::ranges::sort(of_programs);
   for (const std::string& line : of_programs) text += line;
