@@ -33,7 +33,7 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   std::uint64_t address = 0;             // data: destination virtual address of the train's first cell
   std::uint32_t block_offset = 0;        // data: of the train's first byte within its part of the transfer
   std::uint32_t block_bytes = 0;         // data: length of that whole part
-  std::array<std::uint64_t, 8> words{};  // message, firmware
+  std::array<std::uint64_t, 8> words{};  // message, firmware; data: what the NIC adds
 
   tlm::tlm_extension_base* clone() const override { return new PacketHeader(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const PacketHeader&>(other); }

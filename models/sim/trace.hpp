@@ -80,16 +80,18 @@ enum class Scope : std::uint8_t {
 // What listeners must know of a few steps.
 enum class Mark : std::uint8_t {
   none,
-  transfer_over,   // for the program: what comes later leads nowhere
-  part_begins,     // the NIC has turned to the part
-  part_over,       // the initiator knows that all of it has arrived
-  part_faulted,    // an attempt has met a fault: what follows of it answers the fault
-  part_lost,       // an attempt was given up; its row is shown behind others that begin at the same time
-  message_begins,  // a later one begins only when the one before was received
-  message_kept,    // by the program, which had all of it before
-  told_as_fault,   // on_fault() says more of it
-  stall_over,      // accesses that waited since their faults go on, or are ended
-  for_timelines,   // nobody else is told
+  transfer_over,    // for the program: what comes later leads nowhere
+  part_begins,      // the NIC has turned to the part
+  part_over,        // the initiator knows that all of it has arrived
+  part_placed,      // all of it is in the target's memory
+  target_notified,  // the target's process is told of the transfer
+  part_faulted,     // an attempt has met a fault: what follows of it answers the fault
+  part_lost,        // an attempt was given up; its row is shown behind others that begin at the same time
+  message_begins,   // a later one begins only when the one before was received
+  message_kept,     // by the program, which had all of it before
+  told_as_fault,    // on_fault() says more of it
+  stall_over,       // accesses that waited since their faults go on, or are ended
+  for_timelines,    // nobody else is told
 };
 
 struct StepInfo {

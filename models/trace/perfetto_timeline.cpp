@@ -184,7 +184,9 @@ void PerfettoTimeline::part_step(const StepRecord& record, Transfer& of) {
   const bool first = part.last == Time{0};
   const bool over = record.step->mark == Mark::part_over;
   const Phase& phase = record.step->phase;
-  const bool is_rest = part.step != sim::Step() && part.step->mark == Mark::for_timelines && !phase.rest.empty();
+  const bool is_written =
+      part.step != sim::Step() && (part.step->mark == Mark::for_timelines || part.step->mark == Mark::part_placed);
+  const bool is_rest = is_written && !phase.rest.empty();
   const std::array<std::uint64_t, 2> flows{flow_of(record.key.transfer), flow_of(record.key.transfer, record.key.part)};
   const std::span<const std::uint64_t> all(flows);
   Flows through{all.last(1), {}};
@@ -195,6 +197,7 @@ void PerfettoTimeline::part_step(const StepRecord& record, Transfer& of) {
   part.last = record.at;
   part.step = record.step;
   if (record.step->mark == Mark::part_begins) of.turned_to = record.at;
+  if (record.step->mark == Mark::part_placed) of.last = std::max(of.last, record.at);
   if (over) {
     part.done = true;
     of.last = std::max(of.last, record.at);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "models/nic/exanest/engine.hpp"
+#include "models/nic/exanest/notice.hpp"
 #include "models/nic/exanest/steps.hpp"
 #include "models/sim/train_server.hpp"
 #include "models/soc/axi.hpp"
@@ -237,6 +238,8 @@ struct DmaPost {
   unsigned channel = 0;
   std::optional<std::uint32_t> peer_pdid = std::nullopt;  // else that of the peer's process
   bool notify = true;
+  exanest::NoticeKind notice = exanest::NoticeKind::none;
+  std::uint64_t notice_index = 0;
 };
 
 // Where transfers of tests come from and go to.
@@ -298,6 +301,9 @@ class DmaBench : public sim::StepListener {
             std::uint64_t{p.peer} | std::uint64_t{p.peer_pdid.value_or(pdid_of(p.peer))} << 32);
     m.write(base + exanest::reg::kNotify, p.notify ? kNotify : 0);
     m.write(base + exanest::reg::kCookie, p.cookie);
+    if (p.notice != exanest::NoticeKind::none) {
+      m.write(base + exanest::reg::kNotice, static_cast<std::uint64_t>(p.notice) | p.notice_index << 8);
+    }
     m.write(base + exanest::reg::kCommand, p.command);
     return m.read(base + exanest::reg::kStatus);
   }

@@ -106,6 +106,7 @@ void BlockScheduler::hand_over(Transfer& transfer, std::uint32_t number) {
   command.pdid = transfer.pdid;
   command.peer = d.peer;
   command.peer_pdid = d.peer_pdid;
+  command.notice = table_.notice_of(transfer);
   ++counters_.blocks_sent;
   if (block.attempt > 0) ++counters_.retransmitted_blocks;
   context_.report(step::kBlockScheduled, command.key);
@@ -126,7 +127,8 @@ bool BlockScheduler::well_formed(const Descriptor& d) {
   const bool known = d.command == reg::kCommandWrite || d.command == reg::kCommandRead;
   const bool fits = d.length >= 1 && d.length <= kMostBytes && d.source <= UINT64_MAX - d.length &&
                     d.destination <= UINT64_MAX - d.length;
-  return known && fits && d.notify % 8 == 0 && d.peer_pdid < reg::kPdids;
+  const bool notice = d.notice == NoticeKind::none || (d.command == reg::kCommandWrite && d.notice <= kLastNoticeKind);
+  return known && fits && notice && d.notify % 8 == 0 && d.peer_pdid < reg::kPdids;
 }
 
 std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor) {
@@ -182,6 +184,7 @@ void BlockScheduler::finish(Transfer& transfer, std::uint64_t status) {
     ++counters_.failed_transfers;
     hw_.send.cancel(transfer.id);
   }
+  if (transfer.notice_number != 0) work_.notify_all();  // another one may be within the window now
   if (transfer.role == Role::serve) {
     const FinishedRead read{transfer.id, status, transfer.descriptor.peer};
     to_report_.push_back(read);

@@ -54,6 +54,13 @@ void declare_hardware(EngineConfig& c, sim::ParameterTable& table) {
        Standing::assumed});
   table.add_fraction("stop_loss", c.stop_loss, {0.0, 1.0},
                      {"share of these stops that are lost: the block is then sent to its end", "", Standing::setting});
+  table.add_count(
+      "event_counter_bits", c.event_counter_bits, {2, 64},
+      {"bits of an event counter, which begins again at 0 behind its greatest value", "assumed", Standing::assumed});
+  table.add_count(
+      "interrupt_line", c.interrupt_line, {0, 1019},
+      {"interrupt line of the engine, which wakes processes that wait for a notice",
+       "UG1085: the first interrupt from the programmable logic, PL_PS_Group0, is SPI 89", Standing::published});
 }
 
 void declare_firmware(EngineConfig& c, sim::ParameterTable& table) {

@@ -29,6 +29,8 @@ struct EngineConfig {
   unsigned block_contexts = 1;          // blocks in the send unit, from the first read until the last cell has gone out
   bool stop_after_fault = false;        // the receive unit has the rest of a faulted block stopped
   double stop_loss = 0.0;               // share of these stops that vanish
+  unsigned event_counter_bits = 32;     // of an event counter, which goes round
+  unsigned interrupt_line = 89;         // of the interrupt controller: processes that are to be woken
 
   // Firmware.
   std::uint64_t block_bytes = 16384;
@@ -56,7 +58,10 @@ struct EngineConfig {
     unsigned router_cells = 64;  // slots of each injection queue of the router's port 0
   } neighbours;
 
-  // Declares every field above but the clock and the neighbours (r5 through R5Config::declare).
+  // False is a mutant, for tests: the receive unit does not remember which notices it has given.
+  bool remembers_notices = true;
+
+  // Declares every field above but the clock, the neighbours and the mutant (r5 through R5Config::declare).
   void declare(sim::ParameterTable& table);
 };
 

@@ -38,12 +38,22 @@ void ControlWriter::written(std::uint64_t id, std::uint32_t) {
 void ControlWriter::refused(std::uint64_t id, std::uint32_t) {
   ++counters_.control_write_faults;
   Pending& pending = pending_.at(id);
-  if (config_.retry_limit == 0 || pending.failures++ < config_.retry_limit) {
+  const bool tries_again = config_.retry_limit == 0 || pending.failures++ < config_.retry_limit;
+  if (tries_again && pending.client->control_wanted(pending.tag)) {
     timer_.start(*this, id, {});
     return;
   }
   ++counters_.control_writes_lost;
-  const Pending lost = std::move(pending);
+  give_up(id);
+}
+
+bool ControlWriter::wanted(std::uint64_t id) {
+  const Pending& pending = pending_.at(id);
+  return pending.client->control_wanted(pending.tag);
+}
+
+void ControlWriter::give_up(std::uint64_t id) {
+  const Pending lost = std::move(pending_.at(id));
   pending_.erase(id);
   lost.client->control_written(lost.tag, false);
 }

@@ -18,6 +18,8 @@ class ControlWriteClient {
   virtual ~ControlWriteClient() = default;
   // At the instant of the write's response; ok is false when it was given up.
   virtual void control_written(std::uint64_t tag, bool ok) = 0;
+  // Whether it is still to be done; asked when it goes to memory, and before it is tried again.
+  virtual bool control_wanted(std::uint64_t /*tag*/) const { return true; }
 };
 
 class ControlWriter : public WriteClient, public TimerClient {
@@ -29,10 +31,10 @@ class ControlWriter : public WriteClient, public TimerClient {
   void write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
              std::uint64_t tag);
 
-  bool wanted(std::uint64_t) override { return true; }
+  bool wanted(std::uint64_t id) override;
   void left_buffer(std::uint64_t, const sim::TimeSequence&) override {}
   void back_in_buffer(std::uint64_t, std::uint32_t) override {}
-  void dropped(std::uint64_t, std::uint32_t) override {}
+  void dropped(std::uint64_t id, std::uint32_t) override { give_up(id); }
   void written(std::uint64_t id, std::uint32_t) override;
   void refused(std::uint64_t id, std::uint32_t) override;
   void write_error(std::uint64_t, std::uint64_t) override {}
@@ -49,6 +51,7 @@ class ControlWriter : public WriteClient, public TimerClient {
     unsigned failures = 0;
   };
   void submit(std::uint64_t id);
+  void give_up(std::uint64_t id);
 
   const EngineConfig& config_;
   AxiWriter& writer_;

@@ -46,6 +46,13 @@ struct Counters {
         control_write_faults(
             s.counter("dma.control_write_faults", "count", "notifications or mailbox slots whose write failed")),
         control_writes_lost(s.counter("dma.control_writes_lost", "count", "of these, given up after the retry limit")),
+        notices(s.counter("dma.notices", "count", "notices given to the process at a write's target")),
+        notices_refused(s.counter("dma.notices_refused", "count",
+                                  "notices not given: event queue full, no such process, word or counter")),
+        notices_lost(s.counter("dma.notices_lost", "count",
+                               "notices whose write into memory was given up after the retry limit")),
+        late_cells(s.counter("dma.late_cells", "count",
+                             "cells of a write with a notice that came when its source had ended it")),
         messages_sent(s.counter("dma.messages_sent", "count", "messages sent by packetizer or firmware")),
         messages_received(s.counter("dma.messages_received", "count", "messages put into a mailbox ring")),
         messages_dropped(
@@ -90,6 +97,10 @@ struct Counters {
   sim::Counter& notifications_lost;
   sim::Counter& control_write_faults;
   sim::Counter& control_writes_lost;
+  sim::Counter& notices;
+  sim::Counter& notices_refused;
+  sim::Counter& notices_lost;
+  sim::Counter& late_cells;
   sim::Counter& messages_sent;
   sim::Counter& messages_received;
   sim::Counter& messages_dropped;

@@ -6,6 +6,7 @@
 #include "models/nic/exanest/control_writer.hpp"
 #include "models/nic/exanest/counters.hpp"
 #include "models/nic/exanest/deferred.hpp"
+#include "models/nic/exanest/event_unit.hpp"
 #include "models/nic/exanest/fault_fifo.hpp"
 #include "models/nic/exanest/injector.hpp"
 #include "models/nic/exanest/mailbox.hpp"
@@ -84,10 +85,15 @@ struct Engine::Parts {
         writer(engine.config_.neighbours.outstanding_writes, write_port, context),
         control_writer(engine.config_, writer, timer, counters, context),
         send(engine.config_, read_port, injector, counters, context),
-        receive(engine.config_, slot_return, writer, injector, faults, counters, context),
+        events(engine.config_, control_writer, counters, context),
+        receive(engine.config_, slot_return, writer, injector, faults, events, counters, context),
         mailbox(engine.config_, injector, control_writer, counters, context),
         scheduler(engine.config_, r5, {send, mailbox, faults, control_writer, timer}, counters, context),
-        registers(engine.config_, scheduler, mailbox, faults) {}
+        registers(engine.config_, scheduler, mailbox, faults, events) {
+    events.on_interrupt = [&engine](bool high) {
+      if (engine.interrupt.size() > 0) engine.interrupt->set_level(engine.config_.interrupt_line, high);
+    };
+  }
 
   void acknowledge(const sim::PartKey& key) { scheduler.acknowledge(key); }
   void stop(const sim::PartKey& key);
@@ -110,6 +116,7 @@ struct Engine::Parts {
   AxiWriter writer;
   ControlWriter control_writer;
   SendUnit send;
+  EventUnit events;
   ReceiveUnit receive;
   Mailbox mailbox;
   BlockScheduler scheduler;
@@ -133,6 +140,7 @@ Engine::Engine(sc_core::sc_module_name name, const EngineConfig& config, const s
       net_out("net_out"),
       net_in("net_in"),
       registers("registers"),
+      interrupt("interrupt"),
       config_(config),
       parts_(std::make_unique<Parts>(*this, context)) {
   reads.register_nb_transport_bw(this, &Engine::read_response);
@@ -147,6 +155,14 @@ Engine::Depths Engine::depths() const { return {parts_->scheduler.posted(), part
 void Engine::observe_faults(std::function<void(const FaultRecord&)> observer) {
   parts_->faults.on_log = std::move(observer);
 }
+
+void Engine::watch_events(std::uint32_t pdid, sim::Signal& counted) { parts_->events.watch(pdid, counted); }
+
+std::uint64_t Engine::event_counter(std::uint32_t pdid, unsigned index) const {
+  return parts_->events.counter(pdid, index).value_or(0);
+}
+
+std::uint64_t Engine::event_counter_mask() const { return EventUnit::mask(config_); }
 
 sim::Time Engine::firmware_busy() const { return parts_->r5.busy(); }
 

@@ -11,7 +11,9 @@
 #include <systemc>
 #include <tlm>
 
+#include "models/cpu/interrupt_sink.hpp"
 #include "models/nic/exanest/config.hpp"
+#include "models/nic/exanest/event_source.hpp"
 #include "models/nic/exanest/registers.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/transport.hpp"
@@ -20,13 +22,15 @@ namespace faultline::exanest {
 
 struct FaultRecord;
 
-class Engine : public sc_core::sc_module {
+class Engine : public sc_core::sc_module, public EventSource {
  public:
   sim::InitiatorSocket<Engine> reads;                 // AXI reads, to AxiPort.reads
   sim::InitiatorSocket<Engine> writes;                // AXI writes, to AxiPort.writes
   sim::InitiatorSocket<Engine> net_out;               // cells into the router's port 0
   sim::TargetSocket<Engine> net_in;                   // cells out of the router's port 0
   tlm_utils::simple_target_socket<Engine> registers;  // MMIO: b_transport of aligned 8-byte words
+  // EngineConfig::interrupt_line, level: high while a process that waits for a notice is to be woken.
+  sc_core::sc_port<cpu::InterruptSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
 
   Engine(sc_core::sc_module_name name, const EngineConfig& config, const sim::Context& context);
   ~Engine() override;
@@ -41,6 +45,9 @@ class Engine : public sc_core::sc_module {
   void observe_faults(std::function<void(const FaultRecord&)> observer);
   // For how long the R5 has run firmware, up to now.
   sim::Time firmware_busy() const;
+  void watch_events(std::uint32_t pdid, sim::Signal& counted) override;
+  std::uint64_t event_counter(std::uint32_t pdid, unsigned index) const override;
+  std::uint64_t event_counter_mask() const override;
   // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
   void settle();
 

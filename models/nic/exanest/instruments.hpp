@@ -32,6 +32,7 @@ inline constexpr std::array kQueues{
     sim::QueueDepth{"fault_records_queued", "records in the DMA engines' fault FIFOs"}};
 
 inline constexpr sim::SignalInfo kChannelSignal{track::kChannel, "dma_channel{}_transfers"};  // of each channel
+inline constexpr const char* kInterruptSignal = "dma_interrupt";                              // of its line
 inline constexpr sim::SignalInfo kSignals[] = {{track::kSendQueue, "dma_send_queue"},
                                                {track::kSendBlocks, "dma_send_blocks"},
                                                {track::kReceiveQueue, "dma_receive_queue"},

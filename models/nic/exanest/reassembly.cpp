@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/nic/exanest/reassembly.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace faultline::exanest {
@@ -25,28 +26,50 @@ bool BlockSet::contains(std::uint32_t block) const {
   return next != ends_.begin() && block < std::prev(next)->second;
 }
 
+bool BlockSet::is_first(std::uint32_t blocks) const {
+  return ends_.size() == 1 && ends_.begin()->first == 0 && ends_.begin()->second == blocks;
+}
+
 Reassembly::Transfer& Reassembly::touch(const Id& id) {
   const auto found = transfers_.find(id);
   if (found != transfers_.end()) {
     by_age_.splice(by_age_.begin(), by_age_, found->second.age);
     return found->second;
   }
-  if (transfers_.size() >= capacity_) evict_oldest();
+  while (transfers_.size() >= capacity_ && evict_oldest()) {
+  }
   by_age_.push_front(id);
   Transfer& made = transfers_[id];
   made.age = by_age_.begin();
   return made;
 }
 
-void Reassembly::evict_oldest() {
-  const auto oldest = transfers_.find(by_age_.back());
-  if (!oldest->second.under_way.empty()) ++evicted_unfinished_;
-  transfers_.erase(oldest);
-  by_age_.pop_back();
+bool Reassembly::is_needed(const Id& id) const {
+  const Notice& notice = transfers_.at(id).notice;
+  return notice && notices_.state(id.first, notice) == NoticeRecord::State::open;
 }
 
-Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::PartKey& key) {
+bool Reassembly::evict_oldest() {
+  auto last = by_age_.end();
+  do {
+    if (last == by_age_.begin()) return false;
+    --last;
+  } while (is_needed(*last));
+  const auto oldest = transfers_.find(*last);
+  if (!oldest->second.under_way.empty()) ++evicted_unfinished_;
+  transfers_.erase(oldest);
+  by_age_.erase(last);
+  return true;
+}
+
+Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::PartKey& key, const Notice& notice) {
+  if (notice) {
+    const NoticeRecord::State state = notices_.state(source, notice);
+    if (state == NoticeRecord::State::late) return Verdict::late;
+    if (state == NoticeRecord::State::given) return Verdict::duplicate;
+  }
   Transfer& transfer = touch({source, key.transfer});
+  transfer.notice = notice;
   if (transfer.complete.contains(key.part)) return Verdict::duplicate;
   const auto [found, is_new] = transfer.under_way.try_emplace(key.part);
   Block& block = found->second;
@@ -78,15 +101,23 @@ Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::PartKey& k
   return &block->second;
 }
 
-bool Reassembly::written(sim::NodeId source, const sim::PartKey& key, std::uint32_t bytes, std::uint32_t block_bytes) {
+std::optional<Time> Reassembly::written(sim::NodeId source, const sim::PartKey& key, std::uint32_t bytes,
+                                        std::uint32_t block_bytes, Time arrived) {
   Block* block = current(source, key);
-  if (block == nullptr) return false;
+  if (block == nullptr) return std::nullopt;
   block->bytes += bytes;
-  if (block->bytes < block_bytes) return false;
+  block->arrived = std::max(block->arrived, arrived);
+  if (block->bytes < block_bytes) return std::nullopt;
+  const Time last = block->arrived;
   Transfer& transfer = touch({source, key.transfer});
   transfer.under_way.erase(key.part);
   transfer.complete.insert(key.part);
-  return true;
+  return last;
+}
+
+bool Reassembly::is_whole(sim::NodeId source, std::uint64_t transfer, std::uint32_t blocks) const {
+  const auto found = transfers_.find({source, transfer});
+  return found != transfers_.end() && found->second.complete.is_first(blocks);
 }
 
 bool Reassembly::failed(sim::NodeId source, const sim::PartKey& key) {

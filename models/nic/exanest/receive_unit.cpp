@@ -24,15 +24,17 @@ struct ArrivalTag : tlm::tlm_extension<ArrivalTag> {
 }  // namespace
 
 ReceiveUnit::ReceiveUnit(const EngineConfig& config, SlotReturn& slots, AxiWriter& writer, Injector& injector,
-                         FaultFifo& faults, Counters& counters, const sim::Context& context)
+                         FaultFifo& faults, EventUnit& events, Counters& counters, const sim::Context& context)
     : config_(config),
       slots_(slots),
       writer_(writer),
       injector_(injector),
       faults_(faults),
+      events_(events),
       counters_(counters),
       context_(context),
-      reassembly_(config.completed_transfers, counters.evicted_records) {}
+      notices_(config.remembers_notices),
+      reassembly_(config.completed_transfers, notices_, counters.evicted_records) {}
 
 void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   const sim::Train& train = sim::train_of(payload);
@@ -42,6 +44,10 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   sim::extension<ArrivalTag>(payload).tag = tag;
   arrived_.push_back({&payload, header.source, header.key, header.pdid, header.block_offset, header.block_bytes,
                       train.cell_bytes, train.cells(), train.cells()});
+  if (const Notice notice = unpack_notice(header.words[0], header.words[1])) {
+    arrived_.back().notice = notice;
+    arrived_.back().last_arrival = train.times.back();
+  }
   context_.level(track::kReceiveQueue, arrived_.size());
   if (header.block_offset == 0) {
     context_.trace.report(train.times.front(), context_.node, step::kCellArrived, header.key);
@@ -68,6 +74,7 @@ void ReceiveUnit::recall(tlm::tlm_generic_payload& payload) {
   const std::uint32_t gone = a.cells - train.cells();
   if (gone == 0) return;
   a.cells -= gone;
+  if (a.notice && train.cells() > 0) a.last_arrival = train.times.back();
   writer_.recall(*this, tag, gone);
   finish_cells(tag, gone);
 }
@@ -82,15 +89,16 @@ void ReceiveUnit::drop_foreign(tlm::tlm_generic_payload& payload) {
 
 bool ReceiveUnit::wanted(std::uint64_t tag) {
   Arrived& a = arrived(tag);
+  if (a.notice) notices_.hear(a.source, a.notice);  // those before it in the queue have been handled
   if (is_on_its_way(a)) {
     a.verdict = Reassembly::Verdict::duplicate;
     return false;
   }
-  a.verdict = reassembly_.judge(a.source, a.key);
+  a.verdict = reassembly_.judge(a.source, a.key, a.notice);
   if (a.verdict == Reassembly::Verdict::duplicate && a.block_offset == 0 && !a.begun) {
-    // Once for each copy of the block: its acknowledgement was lost or late.
+    // Once for each copy of the block: its acknowledgement was lost or late, or there was none, for want of a notice.
     ++counters_.duplicate_blocks;
-    acknowledge(a.source, a.key);
+    if (notify_if_whole(a)) acknowledge(a.source, a.key);
   }
   return a.verdict == Reassembly::Verdict::write;
 }
@@ -135,6 +143,7 @@ void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {
   switch (a.verdict) {
     case Reassembly::Verdict::stale: counters_.stale_cells += cells; break;
     case Reassembly::Verdict::faulted: counters_.faulted_cells += cells; break;
+    case Reassembly::Verdict::late: counters_.late_cells += cells; break;
     case Reassembly::Verdict::write:  // never dropped
     case Reassembly::Verdict::duplicate: counters_.duplicate_cells += cells; break;
   }
@@ -144,10 +153,26 @@ void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {
 void ReceiveUnit::written(std::uint64_t tag, std::uint32_t cells) {
   const Arrived a = arrived(tag);
   finish_cells(tag, cells);
-  if (!reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) return;
+  const auto accepted = reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes, a.last_arrival);
+  if (!accepted) return;
   if (has_stale_copy(a)) writer_.verdicts_changed();  // what is left of it is a duplicate
-  context_.report(step::kBlockWritten, a.key);
-  acknowledge(a.source, a.key);
+  if (a.notice) {
+    context_.trace.report(*accepted, context_.node, step::kBlockAccepted, a.key);
+    context_.report(step::kBlockPlaced, a.key);
+  } else {
+    context_.report(step::kBlockWritten, a.key);
+  }
+  if (notify_if_whole(a)) acknowledge(a.source, a.key);
+}
+
+bool ReceiveUnit::notify_if_whole(const Arrived& a) {
+  if (!a.notice || notices_.state(a.source, a.notice) != NoticeRecord::State::open ||
+      !reassembly_.is_whole(a.source, a.key.transfer, a.notice.blocks)) {
+    return true;
+  }
+  if (!events_.give(a.pdid, a.notice, a.key.transfer)) return false;
+  notices_.give(a.source, a.notice);
+  return true;
 }
 
 void ReceiveUnit::refused(std::uint64_t tag, std::uint32_t cells) {

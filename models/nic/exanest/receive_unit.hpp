@@ -8,6 +8,7 @@
 #include "models/nic/exanest/axi_writer.hpp"
 #include "models/nic/exanest/config.hpp"
 #include "models/nic/exanest/counters.hpp"
+#include "models/nic/exanest/event_unit.hpp"
 #include "models/nic/exanest/fault_fifo.hpp"
 #include "models/nic/exanest/injector.hpp"
 #include "models/nic/exanest/reassembly.hpp"
@@ -25,7 +26,7 @@ class SlotReturn {
 class ReceiveUnit : public WriteClient {
  public:
   ReceiveUnit(const EngineConfig& config, SlotReturn& slots, AxiWriter& writer, Injector& injector, FaultFifo& faults,
-              Counters& counters, const sim::Context& context);
+              EventUnit& events, Counters& counters, const sim::Context& context);
 
   // Data cells from the router. The payload is the router's until all its slots are free.
   void receive(tlm::tlm_generic_payload& payload);
@@ -55,6 +56,8 @@ class ReceiveUnit : public WriteClient {
     Reassembly::Verdict verdict = Reassembly::Verdict::write;
     std::uint32_t left = 0;  // the buffer, or are going to: their slots have been announced
     bool begun = false;      // its first cell has left the buffer
+    Notice notice{};
+    sim::Time last_arrival{0};  // of its cells; with a notice
 
     bool is_of_block(const Arrived& other) const {  // in any attempt
       return source == other.source && key.transfer == other.key.transfer && key.part == other.key.part;
@@ -66,6 +69,9 @@ class ReceiveUnit : public WriteClient {
   bool has_stale_copy(const Arrived& newer) const;
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
   void drop_foreign(tlm::tlm_generic_payload& payload);
+  // True: the block may be acknowledged. Where all blocks of a transfer are placed, none may be until its notice is
+  // given.
+  bool notify_if_whole(const Arrived& block);
   void acknowledge(sim::NodeId source, const sim::PartKey& key);
   void tell(sim::NodeId source, network::PacketKind what, const sim::PartKey& key);
 
@@ -74,8 +80,10 @@ class ReceiveUnit : public WriteClient {
   AxiWriter& writer_;
   Injector& injector_;
   FaultFifo& faults_;
+  EventUnit& events_;
   Counters& counters_;
   const sim::Context& context_;
+  NoticeRecord notices_;
   Reassembly reassembly_;
   sim::Deque<Arrived> arrived_;
   std::uint64_t first_tag_ = 0;  // of arrived_.front()

@@ -10,8 +10,9 @@ namespace faultline::exanest {
 
 static_assert(std::endian::native == std::endian::little, "register words are copied as they are");
 
-RegisterFile::RegisterFile(const EngineConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults)
-    : scheduler_(scheduler), mailbox_(mailbox), faults_(faults), channels_(config.channels) {}
+RegisterFile::RegisterFile(const EngineConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults,
+                           EventUnit& events)
+    : scheduler_(scheduler), mailbox_(mailbox), faults_(faults), events_(events), channels_(config.channels) {}
 
 void RegisterFile::access(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();
@@ -59,9 +60,29 @@ bool RegisterFile::write_channel(unsigned number, std::uint64_t offset, std::uin
       d.command = value;
       post(number);
       return true;
+    case reg::kNotice:
+      d.notice = static_cast<NoticeKind>(value & 0xff);
+      d.notice_index = static_cast<std::uint16_t>(value >> 8);
+      return true;
     case reg::kMessageSend: send_message(channel, value); return true;
     case reg::kMailboxHead:
       if (channel.pdid) mailbox_.set_consumed(*channel.pdid, value);
+      return true;
+    default: return write_event(channel, offset, value);
+  }
+}
+
+bool RegisterFile::write_event(Channel& channel, std::uint64_t offset, std::uint64_t value) {
+  switch (offset) {
+    case reg::kEventCount: channel.event_count = value; return true;
+    case reg::kEventArm:
+      if (channel.pdid) {
+        events_.arm(*channel.pdid, static_cast<NoticeKind>(value & 0xff), static_cast<std::uint16_t>(value >> 8),
+                    channel.event_count);
+      }
+      return true;
+    case reg::kEventTaken:
+      if (channel.pdid) events_.set_taken(*channel.pdid, value);
       return true;
     default: return false;
   }
@@ -70,6 +91,7 @@ bool RegisterFile::write_channel(unsigned number, std::uint64_t offset, std::uin
 void RegisterFile::post(unsigned number) {
   Channel& channel = channels_[number];
   channel.status = channel.pdid ? scheduler_.post(number, *channel.pdid, channel.descriptor) : 0;
+  channel.descriptor.notice = NoticeKind::none;
 }
 
 void RegisterFile::send_message(Channel& channel, std::uint64_t value) {
@@ -92,22 +114,36 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
     faults_.pop();
     return true;
   }
+  if (offset == reg::kEventAck) {
+    events_.acknowledge(static_cast<std::uint32_t>(value));
+    return true;
+  }
   if (offset == reg::kChannelClose) {
     if (value < channels_.size()) close(static_cast<unsigned>(value));
     return value < channels_.size();
   }
-  const bool of_channel = offset == reg::kChannelPdid || offset == reg::kChannelMailbox || offset == reg::kChannelSlots;
-  if (!of_channel || selected_ >= channels_.size()) return false;
-  Channel& channel = channels_[selected_];
+  return selected_ < channels_.size() && set_up_channel(channels_[selected_], offset, value);
+}
+
+bool RegisterFile::set_up_channel(Channel& channel, std::uint64_t offset, std::uint64_t value) {
   switch (offset) {
     case reg::kChannelPdid:
       if (value >= reg::kPdids) return false;
       channel.pdid = static_cast<std::uint32_t>(value);
       channel.mailbox = channel.slots = 0;
+      events_.open(*channel.pdid);
       return true;
-
     case reg::kChannelMailbox: channel.mailbox = value; break;
-    default: channel.slots = value; break;
+    case reg::kChannelSlots: channel.slots = value; break;
+    case reg::kNoticeWords: channel.notice_words = value; return true;
+    case reg::kNoticeWordCount:
+      if (channel.pdid) events_.set_words(*channel.pdid, channel.notice_words, value);
+      return true;
+    case reg::kEventQueue: channel.event_queue = value; return true;
+    case reg::kEventEntries:
+      if (channel.pdid) events_.set_queue(*channel.pdid, channel.event_queue, value);
+      return true;
+    default: return false;
   }
   set_ring(channel);
   return true;
@@ -117,6 +153,7 @@ void RegisterFile::close(unsigned number) {
   Channel& channel = channels_[number];
   if (!channel.pdid) return;
   mailbox_.set_ring(*channel.pdid, 0, 0);
+  events_.close(*channel.pdid);
   scheduler_.end_all(number, *channel.pdid);
   channel = Channel{};
 }
@@ -131,12 +168,16 @@ std::optional<std::uint64_t> RegisterFile::read(std::uint64_t address) const {
   const std::uint64_t page = address / reg::kChannelStride;
   const std::uint64_t offset = address % reg::kChannelStride;
   if (page < channels_.size()) {
-    if (offset == reg::kStatus) return channels_[page].status;
-    return std::nullopt;
+    const Channel& channel = channels_[page];
+    if (offset == reg::kStatus) return channel.status;
+    const bool is_counter = offset >= reg::kEventCounter0 && offset % 8 == 0 && channel.pdid;
+    return is_counter ? events_.counter(*channel.pdid, static_cast<unsigned>(offset - reg::kEventCounter0) / 8)
+                      : std::nullopt;
   }
   if (page > channels_.size()) return std::nullopt;
   const FaultRecord record = faults_.front();
   switch (offset) {
+    case reg::kEventPending: return events_.pending();
     case reg::kFaultCount: return faults_.size();
     case reg::kFaultWord0: return record.page | (record.at_source ? reg::kFaultAtSource : 0);
     case reg::kFaultWord1: return std::uint64_t{record.pdid} | std::uint64_t{record.peer} << 32;

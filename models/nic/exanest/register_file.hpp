@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/nic/exanest/block_scheduler.hpp"
+#include "models/nic/exanest/event_unit.hpp"
 #include "models/nic/exanest/fault_fifo.hpp"
 #include "models/nic/exanest/mailbox.hpp"
 
@@ -16,7 +17,8 @@ namespace faultline::exanest {
 
 class RegisterFile {
  public:
-  RegisterFile(const EngineConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults);
+  RegisterFile(const EngineConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults,
+               EventUnit& events);
 
   // One aligned 8-byte word. An address without a register, or a write to a read-only one, gets an error response.
   void access(tlm::tlm_generic_payload& payload);
@@ -29,20 +31,26 @@ class RegisterFile {
     std::array<std::uint64_t, 8> words{};
     std::uint64_t mailbox = 0;
     std::uint64_t slots = 0;
+    std::uint64_t notice_words = 0;
+    std::uint64_t event_queue = 0;
+    std::uint64_t event_count = 0;
   };
 
   bool write(std::uint64_t address, std::uint64_t value);
   bool write_channel(unsigned channel, std::uint64_t offset, std::uint64_t value);
+  bool write_event(Channel& channel, std::uint64_t offset, std::uint64_t value);
   bool write_privileged(std::uint64_t offset, std::uint64_t value);
   std::optional<std::uint64_t> read(std::uint64_t address) const;
   void post(unsigned channel);
   void send_message(Channel& channel, std::uint64_t value);
+  bool set_up_channel(Channel& channel, std::uint64_t offset, std::uint64_t value);
   void set_ring(const Channel& channel);
   void close(unsigned number);
 
   BlockScheduler& scheduler_;
   Mailbox& mailbox_;
   FaultFifo& faults_;
+  EventUnit& events_;
   std::vector<Channel> channels_;
   std::uint64_t selected_ = 0;
 };

@@ -34,6 +34,24 @@ inline constexpr std::uint64_t kMessageSend = 0x80;   // W  destination node [31
 inline constexpr std::uint64_t kMailboxHead =
     0x88;  // W  messages that the owner has consumed since the ring was set up
            //    (a running total; frees ring slots)
+// What the next write that is posted tells the process at its target once all of it is placed: NoticeKind [7:0], word,
+// counter or any number for the receiver [23:8]. Posting sets it back to 0, nothing.
+inline constexpr std::uint64_t kNotice = 0x90;  // W
+// What the process is told itself. kEventArm wakes it, by an interrupt, once: as soon as event counter [23:8] is not
+// kEventCount (NoticeKind::counter in [7:0]), or other than so many entries have come into its event queue
+// (NoticeKind::queue). So a process that has taken so many is woken for the next one, unless a counter has gone round.
+inline constexpr std::uint64_t kEventCount = 0x98;  // W
+inline constexpr std::uint64_t kEventArm = 0xa0;    // W
+inline constexpr std::uint64_t kEventTaken = 0xa8;  // W  entries that the owner has taken since the queue was set up
+inline constexpr std::uint64_t kEventCounter0 = 0x100;  // R  kEventCounters of them; they go round
+inline constexpr unsigned kEventCounters = 16;          // of each process
+// A word for notices has a cache line of its own. A notice writes there how many the process has been given in words:
+// each value differs from those before.
+inline constexpr std::uint64_t kNoticeWordBytes = 64;
+// An entry of the event queue, entry n (from 0) in place n mod entries: the transfer, then a word that makes the entry
+// valid: n + 1 [31:0], the notice's number for the receiver [47:32].
+inline constexpr std::uint64_t kEventBytes = 16;
+inline constexpr unsigned kEventIndexShift = 32;
 
 inline constexpr std::uint64_t kCommandWrite = 1;       // RDMA write: local kSource to remote kDestination
 inline constexpr std::uint64_t kCommandRead = 2;        // RDMA read: remote kSource to local kDestination
@@ -59,6 +77,15 @@ inline constexpr std::uint64_t kChannelSlots = 0x18;    // W  ring slots of 64 b
 // W  a channel, whichever is selected: it takes no posts until it has a PDID again. What its process has posted, and
 //    what is sent of its memory, ends with kNotifyError; its mailbox ring is gone.
 inline constexpr std::uint64_t kChannelClose = 0x20;
+// Of the selected channel's process, where its notices go. Page-aligned virtual addresses; 0 words or entries: none.
+inline constexpr std::uint64_t kNoticeWords = 0x28;      // W  address; then
+inline constexpr std::uint64_t kNoticeWordCount = 0x30;  // W  their number
+inline constexpr std::uint64_t kEventQueue = 0x38;       // W  address; then
+inline constexpr std::uint64_t kEventEntries = 0x70;     // W  places
+// The engine's interrupt is high while a process is to be woken.
+inline constexpr std::uint64_t kEventPending = 0x78;  // R  PDID of the lowest of these, or kNoEvent
+inline constexpr std::uint64_t kEventAck = 0x80;      // W  PDID: it has been woken
+inline constexpr std::uint64_t kNoEvent = UINT64_MAX;
 // Fault FIFO: kFaultCount first; reading kFaultWord0..3 shows the oldest record, writing kFaultPop drops it.
 inline constexpr std::uint64_t kFaultCount = 0x40;  // R  records waiting
 inline constexpr std::uint64_t kFaultWord0 = 0x48;  // R  page-aligned virtual address | kFaultAtSource

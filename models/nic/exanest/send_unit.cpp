@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 #include <utility>
 
 #include "models/nic/exanest/registers.hpp"
@@ -206,6 +207,7 @@ void SendUnit::pass_on(const Queue::Run& run, Replies::Part& reply) {
   out.header.address = c.destination + offset;
   out.header.block_offset = offset;
   out.header.block_bytes = c.bytes;
+  if (c.notice) std::tie(out.header.words[0], out.header.words[1]) = pack(c.notice);
   out.cell_bytes = cells.cell_bytes;
   out.ready = reply.instants.shifted(config_.clock.cycles(config_.send_pipeline));
   reply.details.to = reply.end();

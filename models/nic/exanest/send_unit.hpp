@@ -8,6 +8,7 @@
 #include "models/nic/exanest/cells.hpp"
 #include "models/nic/exanest/counters.hpp"
 #include "models/nic/exanest/injector.hpp"
+#include "models/nic/exanest/notice.hpp"
 #include "models/sim/answers.hpp"
 #include "models/sim/issue_queue.hpp"
 #include "models/sim/recycling.hpp"
@@ -23,6 +24,7 @@ struct BlockCommand {
   std::uint32_t pdid = 0;
   sim::NodeId peer = 0;
   std::uint32_t peer_pdid = 0;
+  Notice notice{};
 };
 
 class SendClient {

@@ -57,6 +57,26 @@ inline constexpr StepInfo kBlockWritten{.name = "block_written",
                                         .mark = Mark::for_timelines,
                                         .phase = {.worker = worker::kEngine, .label = "writes to memory"},
                                         .told = "The last write of the block into memory is answered."};
+// Of a write that tells its target: the last cell of the block is in the receive unit; the last write of the block is
+// answered; what the process there is told is in its memory, or counted.
+inline constexpr StepInfo kBlockAccepted{
+    .name = "block_accepted",
+    .phase = {worker::kNetwork, "rest of the block",
+              "links and routers, the block's other cells; behind a write that stalls they wait in here",
+              "network.*, smmu.*"},
+    .told = "The last cell of the block is in the receive unit: the target has accepted the block."};
+inline constexpr StepInfo kBlockPlaced{
+    .name = "block_placed",
+    .mark = Mark::part_placed,
+    .phase = {worker::kEngine, "placed", "the block's writes to memory, translation included", "axi.*, smmu.*, ddr.*"},
+    .told = "The last write of the block into memory is answered: the block is placed."};
+inline constexpr StepInfo kTargetNotified{
+    .name = "target_notified",
+    .scope = Scope::transfer,
+    .mark = Mark::target_notified,
+    .phase = {worker::kEngine, "notified",
+              "the target's engine writes a word or an entry of its event queue, or counts", "axi.*, ddr.*"},
+    .told = "All blocks are placed, and the target's engine has told the process there."};
 // Receive or send unit: first error response of the block.
 inline constexpr StepInfo kFaultDetected{
     .name = "fault_detected",

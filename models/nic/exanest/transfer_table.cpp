@@ -9,7 +9,10 @@
 namespace faultline::exanest {
 
 TransferTable::TransferTable(const EngineConfig& config, sim::NodeId node)
-    : config_(config), last_id_(std::uint64_t{node} << 32), channels_(config.channels + 1) {}
+    : config_(config),
+      last_id_(std::uint64_t{node} << 32),
+      channels_(config.channels + 1),
+      next_notices_(config.channels, 1) {}
 
 Transfer* TransferTable::post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor) {
   if (channels_[channel].size() >= config_.channel_queue) return nullptr;
@@ -19,6 +22,7 @@ Transfer* TransferTable::post(unsigned channel, std::uint32_t pdid, const Descri
   made->channel = channel;
   made->pdid = pdid;
   made->descriptor = descriptor;
+  if (descriptor.notice != NoticeKind::none) made->notice_number = next_notices_[channel]++;
   channels_[channel].push_back(made.get());
   return (posted_[made->id] = std::move(made)).get();
 }
@@ -75,7 +79,30 @@ Transfer* TransferTable::next(unsigned& last, Wanted wanted) {
 }
 
 Transfer* TransferTable::next_to_start() {
-  return next(last_started_, [](const Transfer& t) { return !t.started && !t.ended; });
+  return next(last_started_, [this](const Transfer& t) { return !t.started && !t.ended && is_within_window(t); });
+}
+
+std::uint64_t TransferTable::first_open_notice(unsigned channel) const {
+  std::uint64_t first = next_notices_[channel];
+  for (const Transfer* each : channels_[channel]) {
+    if (each->notice_number != 0 && !each->ended) first = std::min(first, each->notice_number);
+  }
+  return first;
+}
+
+bool TransferTable::is_within_window(const Transfer& t) const {
+  return t.notice_number == 0 || t.notice_number - first_open_notice(t.channel) < kNoticeWindow;
+}
+
+Notice TransferTable::notice_of(const Transfer& t) const {
+  if (t.notice_number == 0) return {};
+  const Descriptor& d = t.descriptor;
+  return {d.notice,
+          d.notice_index,
+          static_cast<std::uint8_t>(t.channel),
+          static_cast<std::uint32_t>(t.blocks.size()),
+          t.notice_number,
+          first_open_notice(t.channel)};
 }
 
 Transfer* TransferTable::next_with_block() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/nic/exanest/config.hpp"
+#include "models/nic/exanest/notice.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
 
@@ -23,6 +24,8 @@ struct Descriptor {
   std::uint64_t notify = 0;  // 0: no notification
   std::uint64_t cookie = 0;
   std::uint64_t command = 0;
+  NoticeKind notice = NoticeKind::none;  // of a write, for the process at its target
+  std::uint16_t notice_index = 0;
 };
 
 enum class Role {
@@ -55,8 +58,9 @@ struct Transfer : sim::Recycled {
   sim::Deque<std::uint32_t> again;  // blocks to send again
   std::uint32_t outstanding = 0;    // blocks scheduled and not acknowledged
   std::uint32_t acknowledged = 0;
-  std::uint32_t requests = 0;  // read: requests sent
-  std::uint32_t silent = 0;    // read: requests since the server was last heard of
+  std::uint64_t notice_number = 0;  // among the notices of the channel; 0: the transfer has none
+  std::uint32_t requests = 0;       // read: requests sent
+  std::uint32_t silent = 0;         // read: requests since the server was last heard of
 
   std::uint32_t block_bytes(std::uint32_t block, std::uint64_t whole) const {
     return static_cast<std::uint32_t>(std::min(whole, descriptor.length - block * whole));
@@ -87,10 +91,16 @@ class TransferTable {
   Transfer* next_to_start();
   Transfer* next_with_block();
 
+  // The notice of a transfer as its cells carry it now.
+  Notice notice_of(const Transfer& transfer) const;
+
  private:
   using Map = sim::HashMap<std::uint64_t, std::unique_ptr<Transfer>>;
   static Transfer* find(const Map& map, std::uint64_t id);
   bool has_block(Transfer& transfer) const;
+  // The lowest notice of the channel whose transfer has not ended; the next one if there is none.
+  std::uint64_t first_open_notice(unsigned channel) const;
+  bool is_within_window(const Transfer& transfer) const;
   template <typename Wanted>
   Transfer* next(unsigned& last, Wanted wanted);
 
@@ -99,6 +109,7 @@ class TransferTable {
   Map posted_;
   Map served_;
   std::vector<std::vector<Transfer*>> channels_;  // oldest first, few; the last one is that of served reads
+  std::vector<std::uint64_t> next_notices_;       // by channel
   unsigned last_started_ = 0;
   unsigned last_scheduled_ = 0;
 };

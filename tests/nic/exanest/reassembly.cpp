@@ -13,6 +13,12 @@ using namespace faultline::exanest;
 using namespace std::chrono_literals;
 using Verdict = Reassembly::Verdict;
 
+namespace {
+
+const NoticeRecord kNoNotices(true);
+
+}  // namespace
+
 TEST_CASE("a block set holds what was put in, in as few intervals as there are runs") {
   CHECK(rc::check([](const std::set<std::uint8_t>& wanted, std::uint32_t seed) {
     std::vector<std::uint8_t> order(wanted.begin(), wanted.end());
@@ -33,7 +39,7 @@ TEST_CASE("a block set holds what was put in, in as few intervals as there are r
 TEST_CASE("cells of an attempt older than the newest seen are stale, and their late responses do not count") {
   const sim::Counter::About about{"evicted", "count", ""};
   sim::Counter evicted(about);
-  Reassembly r(4, evicted);
+  Reassembly r(4, kNoNotices, evicted);
   CHECK(r.judge(1, {5, 0, 0}) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 0}) == Verdict::stale);
@@ -48,7 +54,7 @@ TEST_CASE("cells of an attempt older than the newest seen are stale, and their l
 TEST_CASE("a block completes at its last response and its copies are duplicates from then on") {
   const sim::Counter::About about{"evicted", "count", ""};
   sim::Counter evicted(about);
-  Reassembly r(4, evicted);
+  Reassembly r(4, kNoNotices, evicted);
   r.judge(1, {5, 2, 0});
   CHECK_FALSE(r.written(1, {5, 2, 0}, 256, 512));
   CHECK(r.written(1, {5, 2, 0}, 256, 512));
@@ -59,7 +65,7 @@ TEST_CASE("a block completes at its last response and its copies are duplicates 
 TEST_CASE("an attempt has one first fault, its cells are dropped from then on, the next attempt starts afresh") {
   const sim::Counter::About about{"evicted", "count", ""};
   sim::Counter evicted(about);
-  Reassembly r(4, evicted);
+  Reassembly r(4, kNoNotices, evicted);
   r.judge(1, {5, 0, 0});
   CHECK(r.failed(1, {5, 0, 0}));
   CHECK_FALSE(r.failed(1, {5, 0, 0}));
@@ -71,7 +77,7 @@ TEST_CASE("an attempt has one first fault, its cells are dropped from then on, t
 TEST_CASE("what is remembered is bounded and the transfer that was silent for longest goes first") {
   const sim::Counter::About about{"evicted", "count", ""};
   sim::Counter evicted(about);
-  Reassembly r(2, evicted);
+  Reassembly r(2, kNoNotices, evicted);
   r.judge(1, {5, 0, 0});
   r.judge(1, {6, 0, 0});
   r.judge(1, {5, 0, 0});

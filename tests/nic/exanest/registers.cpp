@@ -153,7 +153,7 @@ TEST_CASE("accesses that meet no register get an error response") {
   MmioMaster& m = *bench.mmio[0];
   CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, exanest::reg::kSource, value));
   CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, exanest::reg::kStatus, value));
-  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, 0x90, value));
+  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, 0xb0, value));
   CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, bench.engine[0]->register_bytes(), value));
   CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, bench.engine[0]->register_bytes(), value));
   CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, exanest::reg::kStatus, value, 4));
