@@ -175,24 +175,34 @@ Task<void> Cpu::might_sleep(Execution& thread) {
   if (sched_.preemption == Preemption::voluntary) co_await cond_resched(thread);
 }
 
-Task<void> Cpu::poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate) {
-  Request spin{thread, Work::user, config_.poll_latency};
+Task<void> Cpu::poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate,
+                     std::function<Time(Time)> seen) {
+  Request spin{thread, Work::user, seen ? seen(context_.now()) - context_.now() : config_.poll_latency};
   spin.polling = true;
   // Already true: the first load finds it.
   if (!predicate()) {
     spin.endless = true;
-    watchers_.start(watch(changed, predicate, spin));
+    watchers_.start(watch(changed, predicate, seen, spin));
   }
   const Submission done{*this, spin};
   co_await done;
 }
 
-Task<void> Cpu::watch(sim::Signal& changed, const std::function<bool()>& predicate, Request& spin) {
+Task<void> Cpu::watch(sim::Signal& changed, const std::function<bool()>& predicate,
+                      const std::function<Time(Time)>& seen, Request& spin) {
   do {
     co_await changed;
   } while (!predicate());
-  spin.seen_at = context_.now() + config_.poll_latency;
+  spin.seen_at = seen ? seen(context_.now()) : context_.now() + config_.poll_latency;
   core_of(spin.who).spin_ends();
+}
+
+Time Cpu::spent_in(AddressSpaceId space) const {
+  Time sum{0};
+  for (const auto& each : executions_) {
+    if (each->address_space() == space) sum += each->time(Work::user) + each->time(Work::system);
+  }
+  return sum;
 }
 
 CoreSet Cpu::cores_with(AddressSpaceId space) const {

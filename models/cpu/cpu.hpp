@@ -79,8 +79,10 @@ class Cpu : public sc_core::sc_module {
   sim::Task<void> run_giving_way(Execution& thread, sim::Time cost);
 
   // Spins in user mode until the predicate, looked at when `changed` is notified (at the store), is
-  // true. Continues poll_latency after that store, or when the thread is next running.
-  sim::Task<void> poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate);
+  // true. Continues poll_latency after that store, or when the thread is next running. `seen`, of loads that are far
+  // between: when they see what is stored at an instant, instead.
+  sim::Task<void> poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate,
+                       std::function<sim::Time(sim::Time stored)> seen = {});
 
   // One register access of up to 8 bytes, at the end of its time; the core is busy meanwhile. An error
   // response reads as all ones and is counted.
@@ -110,6 +112,8 @@ class Cpu : public sc_core::sc_module {
 
   // Charged to one core so far, up to the last pre-emption or completion.
   sim::Time charged(unsigned core, Work kind) const;
+  // User and system time of all threads that use this memory, polling included, as far as they are charged.
+  sim::Time spent_in(AddressSpaceId space) const;
   // For how long the core has done anything but spin, as far as it is charged.
   sim::Time busy(unsigned core) const;
   // Charges what runs at present up to now: call it before reading counters in mid-run.
@@ -134,7 +138,8 @@ class Cpu : public sc_core::sc_module {
   void submit(Request& request);
   std::optional<unsigned> interrupted_core(const sim::Signal& signal) const;
   void count_tasklet();
-  sim::Task<void> watch(sim::Signal& changed, const std::function<bool()>& predicate, Request& spin);
+  sim::Task<void> watch(sim::Signal& changed, const std::function<bool()>& predicate,
+                        const std::function<sim::Time(sim::Time)>& seen, Request& spin);
   void access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value, unsigned bytes);
   // The core, left alone, moves these cells from now on. The payload is the caller's to release.
   tlm::tlm_generic_payload& begin_bulk(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells,

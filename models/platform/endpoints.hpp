@@ -34,6 +34,10 @@ struct NicLimit {
 NicLimit most_endpoints(const Machine& machine);
 // Transfers that one process has posted and that have not ended.
 NicLimit most_posted(const Machine& machine);
+// Memory of one process in which its NIC leaves notices of a kind, of so many other processes.
+std::uint64_t bytes_of_notices(const Machine& machine, rdma::NoticeKind kind, unsigned words);
+// Whether the last byte of a write with these offsets within pages is placed after all others, whatever happens.
+bool is_placed_in_order(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t bytes);
 // Small messages that may wait for one program: a further one is lost.
 unsigned most_waiting_messages();
 

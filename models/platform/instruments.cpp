@@ -83,6 +83,7 @@ std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node) {
   for (const sim::SignalInfo& signal : exanest::kSignals) add(signal.kind, signal.name, 0);
   for (const sim::SignalInfo& signal : smmu::kSignals) add(signal.kind, signal.name, 0);
   add(cpu::track::kInterrupt, smmu::kInterruptSignal, machine.smmu.interrupt_line);
+  add(cpu::track::kInterrupt, exanest::kInterruptSignal, machine.engine.interrupt_line);
   return all;
 }
 

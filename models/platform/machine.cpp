@@ -82,6 +82,11 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
                     machine.cpu.cores - 1),
         "let them go to one of these, or give nodes more cores");
   }
+  if (machine.engine.interrupt_line == machine.smmu.interrupt_line) {
+    add({"exanest.interrupt_line", "smmu.interrupt_line"},
+        fmt::format("the DMA engine and the SMMU have the interrupt line {} both", machine.smmu.interrupt_line),
+        "give them different lines");
+  }
   if (machine.os.tlb_shootdown == os::TlbShootdown::interrupt &&
       machine.smmu_driver.tlb_maintenance == mmu500::TlbMaintenance::dvm) {
     add({"smmu_driver.tlb_maintenance", "os.tlb_shootdown"},

@@ -48,6 +48,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
       fault_log(context, vm),
       faults(machine.driver, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver, fault_log,
              kEngineBase + exanest::reg::kChannelStride * machine.engine.channels),
+      events(machine.driver, context, cpu, interrupts, machine.engine.interrupt_line,
+             kEngineBase + exanest::reg::kChannelStride * machine.engine.channels),
       channels(machine.engine.channels) {
   engine.reads.bind(hpc.reads);
   engine.writes.bind(hpc.writes);
@@ -63,6 +65,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
   bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);
   bus.map(kEngineBase, engine.register_bytes(), "engine").bind(engine.registers);
   smmu.interrupt.bind(interrupts.lines);
+  engine.interrupt.bind(interrupts.lines);
 
   vm.add_invalidator(smmu_driver);
   smmu.observe_faults(fault_log);

@@ -4,7 +4,7 @@
 //   cores --mmio--> bus --> SMMU registers, DMA engine registers
 //   DMA engine --reads, writes--> HPC port --> SMMU (TBU 0) --> DDR <-- walker, cores
 //   DMA engine --net_out, net_in--> router --> other nodes
-//   SMMU --line--> interrupt controller --> cores
+//   SMMU, DMA engine --lines--> interrupt controller --> cores
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/drivers/exanest/channels.hpp"
+#include "models/drivers/exanest/event_service.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
 #include "models/drivers/exanest/steps.hpp"
 #include "models/drivers/mmu500/smmu_driver.hpp"
@@ -69,6 +70,7 @@ class Node : public sc_core::sc_module {
   mmu500::SmmuDriver smmu_driver;
   exanest::FaultLog fault_log;
   exanest::FaultService faults;
+  exanest::EventService events;
   exanest::Channels channels;
   unsigned endpoints = 0;  // how many programs have opened the NIC
 };

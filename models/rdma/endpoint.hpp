@@ -8,10 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm/vm.hpp"
+#include "models/rdma/completion/notice.hpp"
 #include "models/rdma/operation.hpp"
 #include "models/rdma/program_memory.hpp"
 #include "models/rdma/registration/registration.hpp"
@@ -58,9 +60,13 @@ class Endpoint {
 
   // What the library does when the program opens the device. Await it before the first transfer.
   virtual sim::Task<void> open() = 0;
-  // Posts one transfer of 1 B to 4 GiB from or to memory of the process.
+  // Posts one transfer of 1 B to 4 GiB from or to memory of the process. A write may leave a notice at its target.
   virtual sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
-                                 std::uint64_t length) = 0;
+                                 std::uint64_t length, Notice notice) = 0;
+  sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
+                         std::uint64_t length) {
+    return post(thread, operation, local, remote, length, {});
+  }
   // Ends when the program knows that the transfer has ended.
   virtual sim::Task<Status> wait(cpu::Execution& thread, Posted posted) = 0;
   // Sends so many words to a process that takes messages.
@@ -70,6 +76,18 @@ class Endpoint {
   virtual sim::Task<Message> take(cpu::Execution& thread) = 0;
   virtual sim::Task<void> give_back(cpu::Execution& thread) = 0;
   sim::Task<Message> receive(cpu::Execution& thread);
+
+  // Before open(): others' writes will leave notices of this kind, by so many words where it is words; of none the
+  // program polls bytes. Throws sim::RunFailure when there is no memory for them. Takes no simulated time.
+  virtual void expect(NoticeKind kind, unsigned words) = 0;
+  // Waits for the next notice that the program has not taken, and takes it: its index. One that a word loses, because
+  // the next one has come before it was taken, or a counter, because it has gone round, is not taken.
+  virtual sim::Task<std::optional<std::uint16_t>> learn(cpu::Execution& thread, Awaited awaited) = 0;
+  // Polls a byte of the program's memory until it is not what it was before. True, unless nothing will come.
+  virtual sim::Task<bool> poll_byte(cpu::Execution& thread, std::uint64_t address, std::uint8_t before) = 0;
+  // For an experiment that knows that nothing will come, where a program would have a timeout: the call above that
+  // waits, or the next one, ends with nothing if there is nothing.
+  virtual void nothing_will_come() = 0;
 
   // The process is killed, or calls exit(): calls that wait, and all later ones, throw ProcessKilled. Its transfers go
   // on until close().

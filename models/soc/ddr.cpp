@@ -190,13 +190,13 @@ void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSe
 }
 
 void DdrController::watch(memory::Address frame, sim::Signal& written) {
-  watches_.push_back({frame / sim::kPageBytes, &written});
+  watches_.push_back({frame == kEveryFrame ? kEveryFrame : frame / sim::kPageBytes, &written});
 }
 
 // Events that have been scheduled name watches by their numbers, so that none is taken out.
 void DdrController::unwatch(const sim::Signal& written) {
   for (Watch& watch : watches_) {
-    if (watch.written == &written) watch.written = nullptr;
+    if (watch.written == &written) watch = {0, nullptr};
   }
 }
 
@@ -205,11 +205,24 @@ void DdrController::unwatch(const sim::Signal& written) {
 void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
   const memory::Address first = payload.get_extension<Arrival>()->address;
   const memory::Address last = first + payload.get_extension<Train>()->bytes() - 1;
+  const bool all = std::ranges::any_of(watches_, [](const Watch& watch) { return watch.frame == kEveryFrame; });
+  if (all) {
+    std::erase_if(moving_, [this](const Moving& write) { return write.moved <= context_.now(); });
+    moving_.push_back({first / sim::kPageBytes, last / sim::kPageBytes, moved});
+  }
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (watches_[i].written == nullptr) continue;
-    if (watches_[i].frame < first / sim::kPageBytes || watches_[i].frame > last / sim::kPageBytes) continue;
+    const memory::Address frame = watches_[i].frame;
+    if (frame != kEveryFrame && (frame < first / sim::kPageBytes || frame > last / sim::kPageBytes)) continue;
     context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
   }
+}
+
+bool DdrController::is_settled(memory::Address frame) const {
+  const memory::Address number = frame / sim::kPageBytes;
+  return std::ranges::none_of(moving_, [&](const Moving& write) {
+    return write.first <= number && number <= write.last && write.moved > context_.now();
+  });
 }
 
 void DdrController::notify_watch(std::uint64_t index) {

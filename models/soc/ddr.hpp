@@ -53,8 +53,12 @@ class DdrController : public sc_core::sc_module {
   // For the operating system's model, which is what decides about frames.
   memory::FrameStore& frames() { return frames_; }
   // Notifies the signal whenever the controller has moved the last cell of a device's write to the frame: what
-  // lets a polling program be simulated without its loads. Both must outlive the simulation.
+  // lets a polling program be simulated without its loads. Both must outlive the simulation. kEveryFrame: to any.
+  static constexpr memory::Address kEveryFrame = UINT64_MAX;
   void watch(memory::Address frame, sim::Signal& written);
+  // Whether no write of a device to the frame, of which the content shows already, has yet to be moved. Known only
+  // while somebody watches kEveryFrame.
+  bool is_settled(memory::Address frame) const;
   // Nobody polls there any more: the signal may go.
   void unwatch(const sim::Signal& written);
   // For how long the controller has moved data, up to now.
@@ -105,6 +109,11 @@ class DdrController : public sc_core::sc_module {
     sim::Signal* written;   // nullptr: nobody polls there any more
   };
   std::vector<Watch> watches_;
+  struct Moving {
+    memory::Address first, last;  // numbers of frames
+    sim::Time moved;
+  };
+  std::vector<Moving> moving_;  // writes that watchers of every frame will be told of
   // Trains of which cells are coming, and whose translation has described at least one frame so far.
   struct Fresh {
     tlm::tlm_generic_payload* payload;

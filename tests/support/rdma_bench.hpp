@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
+#include "models/drivers/exanest/event_service.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
 #include "models/drivers/exanest/library.hpp"
+#include "models/nic/exanest/event_source.hpp"
 #include "models/nic/exanest/registers.hpp"
 #include "models/soc/ddr.hpp"
 #include "tests/support/memory_master.hpp"
@@ -129,6 +131,20 @@ struct Timed {
   Time took() const { return ended - began; }
 };
 
+// Event counters that a test sets.
+struct Events : exanest::EventSource {
+  void watch_events(std::uint32_t, sim::Signal& signal) override { counted = &signal; }
+  std::uint64_t event_counter(std::uint32_t, unsigned index) const override { return counters.at(index); }
+  std::uint64_t event_counter_mask() const override { return UINT32_MAX; }
+  void count(unsigned index) {
+    ++counters.at(index);
+    if (counted != nullptr) counted->notify_all();
+  }
+
+  std::array<std::uint64_t, exanest::reg::kEventCounters> counters{};
+  sim::Signal* counted = nullptr;
+};
+
 struct RdmaBench : sim::StepListener {
   explicit RdmaBench(const RdmaConfig& wanted = {}) : config(wanted), ddr_config{.size = wanted.memory} {
     cpu.memory.bind(ddr.port);
@@ -223,6 +239,8 @@ struct RdmaBench : sim::StepListener {
   mmu500::SmmuDriver driver{config.smmu_driver, node.context, cpu, kSmmu, 4, os::VaBits::bits39, nullptr, false};
   exanest::FaultLog fault_log{node.context, vm};
   exanest::FaultService faults{config.driver, node.context, cpu, interrupts, 0, driver, fault_log, kPrivileged};
+  exanest::EventService events{config.driver, node.context, cpu, interrupts, 1, kPrivileged};
+  Events event_counters;
   os::Process& process = *vm.create_process("process");
   exanest::Library library{config.library, node.context, cpu, vm, process, ddr, kEngine, kChannel};
   cpu::Execution& thread = cpu.new_thread("thread", 1);

@@ -28,8 +28,9 @@ class TwoProcesses : public sim::StepListener {
     rdma::Strategy own = strategy_;
     own.on_source_fault = own.on_destination_fault = on_fault;
     platform::Node& node = cluster.node(id);
-    const exanest::Endpoint::Device device{node.smmu_driver, node.faults, node.ddr, platform::kEngineBase,
-                                           machine_.engine.channels};
+    const exanest::Endpoint::Device device{
+        node.smmu_driver,        node.faults, node.ddr, node.engine, node.events, platform::kEngineBase,
+        machine_.engine.channels};
     const exanest::Endpoint::Host host{node.context, node.cpu, node.vm};
     return std::make_unique<exanest::Endpoint>(own, machine_.library, host, device, "process", channel,
                                                rdma::End::source);

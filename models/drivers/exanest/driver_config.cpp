@@ -27,6 +27,17 @@ void DriverConfig::declare(sim::ParameterTable& table) {
       "netlink_socket_records", netlink_socket_records, {1u, 1u << 20},
       {"fault records that wait in a process's netlink socket before it refuses further messages",
        "assumed; Linux's default receive buffer of 212,992 B holds about as many small messages", Standing::assumed});
+  table.add_time("event_call", event_call, sim::kAnyTime,
+                 {"system call that sleeps until a notice comes, besides its two register writes and the sleep",
+                  "assumed: a read(2) of a device's file, os.syscall and a little more",
+                  Standing::assumed,
+                  {"370 ns", "1.5 us"}});
+  table.add_time("event_handler", event_handler, sim::kAnyTime,
+                 {"handler of the engine's interrupt, besides one register read and one write: finds the process and "
+                  "wakes it",
+                  "assumed",
+                  Standing::assumed,
+                  {"200 ns", "1 us"}});
 }
 
 }  // namespace faultline::exanest

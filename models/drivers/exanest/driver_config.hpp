@@ -14,6 +14,8 @@ struct DriverConfig {
   sim::Time netlink_receive = 7800ns;
   sim::Time resume_call = 500ns;
   unsigned netlink_socket_records = 256;
+  sim::Time event_call = 700ns;
+  sim::Time event_handler = 400ns;
 
   void declare(sim::ParameterTable& table);
 };

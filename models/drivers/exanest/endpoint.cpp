@@ -40,6 +40,13 @@ Endpoint::Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, 
   }
   library_ = std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process(), device_.ddr,
                                        device_.engine_base, channel);
+  const Notices::Device told_by{device_.engine,
+                                device_.events,
+                                device_.ddr,
+                                privileged_page(),
+                                device_.engine_base + channel * reg::kChannelStride,
+                                channel};
+  notices_ = std::make_unique<Notices>(library_->config(), host_.context, host_.cpu, host_.vm, process(), told_by);
   set_up_channel(channel);
   fault_thread_ =
       std::make_unique<FaultThread>(strategy, host_.context, host_.cpu, host_.vm, device_.faults, *library_, mirror_);
@@ -66,12 +73,13 @@ std::uint64_t Endpoint::privileged_page() const { return device_.engine_base + r
 // The engine begins nothing more, then the SMMU lets nothing more through, and waits for what is under way; then there
 // is nobody left to be told of faults, and no frame that the device could touch.
 sim::Task<void> Endpoint::close(cpu::Execution& kernel) {
-  library_->kill();
+  kill();
   co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelClose, library_->channel());
   co_await fault_thread_->stop();
   co_await device_.smmu_driver.detach(kernel, process());
   device_.faults.close(process().id());
   library_->unwatch();
+  notices_->unwatch();
   co_await host_.vm.exit(kernel, process());
   if (on_closed) on_closed();
 }
@@ -97,13 +105,15 @@ sim::Task<Error> Endpoint::hold(std::uint64_t page) {
 sim::Task<void> Endpoint::open() {
   // The program runs before it calls anything: no strategy pays for the first switch to it.
   co_await host_.cpu.run(thread(), cpu::Work::user, sim::Time{0});
-  for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
+  std::vector<std::uint64_t> pages = notices_->pages();
+  pages.insert(pages.begin(), {library_->notify_page(), library_->mailbox_ring()});
+  for (const std::uint64_t page : pages) {
     if (mirror_ == nullptr) break;
     const auto mirrored = co_await host_.vm.mirror_pages(thread(), *mirror_, page, os::kPage, true);
     if (!mirrored.ok()) no_memory("the library's pages in the mirrored table");
   }
   if (private_table_ == nullptr) co_return;
-  for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
+  for (const std::uint64_t page : pages) {
     const Error error = co_await hold(page);
     if (error == Error::limit) {
       throw RunFailure(

@@ -9,6 +9,7 @@
 
 #include "models/drivers/exanest/fault_thread.hpp"
 #include "models/drivers/exanest/library.hpp"
+#include "models/drivers/exanest/notices.hpp"
 #include "models/rdma/endpoint.hpp"
 
 namespace faultline::exanest {
@@ -20,6 +21,8 @@ class Endpoint final : public rdma::Endpoint {
     mmu500::SmmuDriver& smmu_driver;
     FaultService& faults;
     soc::DdrController& ddr;
+    EventSource& engine;
+    EventService& events;
     std::uint64_t engine_base;  // bus address of the engine's registers
     unsigned channels;          // that the engine has
   };
@@ -32,8 +35,8 @@ class Endpoint final : public rdma::Endpoint {
   // With a table of the device's own: the library's own pages into it.
   sim::Task<void> open() override;
   sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
-                         std::uint64_t length) override {
-    return library_->post(thread, operation, local, remote, length);
+                         std::uint64_t length, rdma::Notice notice) override {
+    return library_->post(thread, operation, local, remote, length, notice);
   }
   sim::Task<Status> wait(cpu::Execution& thread, Posted posted) override { return library_->wait(thread, posted); }
   sim::Task<void> send(cpu::Execution& thread, sim::NodeId node, std::uint32_t process, Message message,
@@ -43,7 +46,19 @@ class Endpoint final : public rdma::Endpoint {
   sim::Task<Message> take(cpu::Execution& thread) override { return library_->take(thread); }
   sim::Task<void> give_back(cpu::Execution& thread) override { return library_->give_back(thread); }
 
-  void kill() override { library_->kill(); }
+  void expect(rdma::NoticeKind kind, unsigned words) override { notices_->expect(kind, words); }
+  sim::Task<std::optional<std::uint16_t>> learn(cpu::Execution& thread, rdma::Awaited awaited) override {
+    return notices_->learn(thread, awaited);
+  }
+  sim::Task<bool> poll_byte(cpu::Execution& thread, std::uint64_t address, std::uint8_t before) override {
+    return notices_->poll_byte(thread, address, before);
+  }
+  void nothing_will_come() override { notices_->nothing_will_come(); }
+
+  void kill() override {
+    library_->kill();
+    notices_->kill();
+  }
   bool killed() const override { return library_->killed(); }
   sim::Task<void> close(cpu::Execution& kernel) override;
   // Called when it has: another process may have the channel.
@@ -66,6 +81,7 @@ class Endpoint final : public rdma::Endpoint {
   os::PrivateTable* private_table_ = nullptr;
   os::MirroredTable* mirror_ = nullptr;
   std::unique_ptr<Library> library_;
+  std::unique_ptr<Notices> notices_;
   std::unique_ptr<FaultThread> fault_thread_;
 };
 

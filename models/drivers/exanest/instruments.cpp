@@ -26,6 +26,11 @@ std::optional<sim::RunFailure> lost_for_good(const CounterValue& total) {
                                        lost),
                            {"exanest.retry_limit", "exanest.block_timeout", "smmu_driver.hupcf"});
   }
+  if (const std::uint64_t lost = total("dma.notices_lost"); lost > 0) {
+    return sim::RunFailure(
+        fmt::format("programs wait for ever: {} notices of writes met a fault until no retry was left", lost),
+        {"exanest.retry_limit", "exanest.block_timeout", "smmu_driver.hupcf"});
+  }
   if (const std::int64_t lost = lost_messages(total); lost > 0 && total("network.lost_cells") > 0) {
     return sim::RunFailure(fmt::format("programs wait for ever: nobody sends a program's messages again, and {} of all "
                                        "messages were lost on failed links",

@@ -17,51 +17,6 @@ constexpr std::uint64_t message_word(unsigned index) { return reg::kMessageWord0
 
 using cpu::Work;
 
-void LibraryConfig::declare(sim::ParameterTable& table) {
-  using sim::Standing;
-  const auto group = table.group("exanest_library");
-  table.add_time("post", post, sim::kAnyTime,
-                 {"user code of a post around its seven register writes and one read (with them 1.5 us)",
-                  "assumed: A53 at 1.2 GHz, 0.5-2 us",
-                  Standing::assumed,
-                  {"100 ns", "1.43 us"}});
-  table.add_time("completion", completion, sim::kAnyTime,
-                 {"user code from the poll's hit to the return (with the polling load 0.5 us)",
-                  "assumed: 0.1-1 us",
-                  Standing::assumed,
-                  {"100 ns", "1 us"}});
-  table.add_time("message_send", message_send, sim::kAnyTime,
-                 {"user code to send a small message",
-                  "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
-  table.add_time("message_receive", message_receive, sim::kAnyTime,
-                 {"user code to take a small message from the mailbox",
-                  "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
-  table.add_time("parse_fault", parse_fault, sim::kAnyTime,
-                 {"fault thread: decoding one netlink message",
-                  "0.5 to 2 us; fitted with the rest of the fault path to the 38 us that a small transfer's fault "
-                  "takes (PART, TPDS 2022)",
-                  Standing::fitted,
-                  {"500 ns", "2 us"}});
-  table.add_time("post_retry", post_retry, sim::kAnyTime,
-                 {"fault thread: user code around the register writes of one retry request (with them 0.9 us)",
-                  "0.5 to 1 us; fitted as exanest_library.parse_fault",
-                  Standing::fitted,
-                  {"280 ns", "780 ns"}});
-  table.add_choice(
-      "fault_thread", fault_thread,
-      {{"process", FaultThreadClass::process},
-       {"interrupt-thread", FaultThreadClass::interrupt_thread},
-       {"kworker-bound", FaultThreadClass::kworker_bound},
-       {"kworker-unbound", FaultThreadClass::kworker_unbound}},
-      {"how the thread that resolves page faults is scheduled, which decides what it waits for: as the program's own "
-       "threads; as the thread of an interrupt (SCHED_FIFO: before all of them; since 4.19 on the interrupt's core "
-       "alone); as a kernel worker of the core that "
-       "takes interrupts, or of any. Its costs are the same",
-       "ExaNeSt's fault library is a thread of the process; the others are what drivers use",
-       Standing::derived,
-       {"process", "interrupt-thread", "kworker-bound"}});
-}
-
 Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
                  os::Process& process, soc::DdrController& memory, std::uint64_t engine_base, unsigned channel)
     : config_(config),
@@ -98,7 +53,7 @@ sim::Task<void> Library::write_register(cpu::Execution& thread, std::uint64_t of
 }
 
 sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
-                                std::uint64_t length) {
+                                std::uint64_t length, rdma::Notice notice) {
   check_alive();
   const sim::Time began = context_.now();
   const std::uint64_t cookie = next_cookie_++;
@@ -111,6 +66,10 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
   co_await write_register(thread, reg::kPeer, remote.node | std::uint64_t{remote.process} << 32);
   co_await write_register(thread, reg::kNotify, notification_->address(cookie));
   co_await write_register(thread, reg::kCookie, cookie);
+  if (notice.kind != rdma::NoticeKind::none) {
+    co_await write_register(thread, reg::kNotice,
+                            static_cast<std::uint64_t>(notice.kind) | std::uint64_t{notice.index} << 8);
+  }
   co_await write_register(thread, reg::kCommand, writes ? reg::kCommandWrite : reg::kCommandRead);
   const sim::Time posted = context_.now();
   const std::uint64_t transfer = co_await cpu_.mmio_read(thread, Work::user, registers_ + reg::kStatus);

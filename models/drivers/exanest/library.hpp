@@ -9,37 +9,15 @@
 #include <memory>
 
 #include "models/cpu/cpu.hpp"
+#include "models/drivers/exanest/library_config.hpp"
 #include "models/os/vm/vm.hpp"
 #include "models/rdma/completion/polled_word.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/context.hpp"
-#include "models/sim/parameters.hpp"
 #include "models/sim/task.hpp"
 #include "models/soc/ddr.hpp"
 
 namespace faultline::exanest {
-
-using namespace std::chrono_literals;
-
-// How the kernel schedules the thread that resolves page faults.
-enum class FaultThreadClass : std::uint8_t {
-  process,           // a thread of the program: SCHED_NORMAL, on any core
-  interrupt_thread,  // threaded interrupt: SCHED_FIFO, on the core that takes interrupts; before 4.19 on any core
-  kworker_bound,     // worker of the core that takes interrupts: SCHED_NORMAL, there alone
-  kworker_unbound,   // worker of an unbound queue: SCHED_NORMAL, on any core
-};
-
-struct LibraryConfig {
-  sim::Time post = 930ns;        // user code around the descriptor's register accesses
-  sim::Time completion = 350ns;  // user code between the poll's hit and the return
-  sim::Time message_send = 160ns;
-  sim::Time message_receive = 150ns;
-  sim::Time parse_fault = 1400ns;  // fault thread: each netlink message
-  sim::Time post_retry = 660ns;    // fault thread: around the MMIO writes of one RAPF or local retry
-  FaultThreadClass fault_thread = FaultThreadClass::process;
-
-  void declare(sim::ParameterTable& table);
-};
 
 using rdma::Message;
 using rdma::Operation;
@@ -54,8 +32,8 @@ class Library {
   // Messages that wait in a process's mailbox.
   static constexpr unsigned kMailboxSlots = 64;
 
-  // `channel` is the process's DMA channel, `engine_base` the bus address of the engine's registers.
   // Maps the notification page and the mailbox ring into the process; both are locked and resident.
+  // `channel` is the process's DMA channel, `engine_base` the bus address of the engine's registers.
   Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm, os::Process& process,
           soc::DdrController& memory, std::uint64_t engine_base, unsigned channel);
 
@@ -68,7 +46,7 @@ class Library {
 
   // Posts one transfer of 1 B to 4 GiB. At most kNotifySlots may be under way.
   sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
-                         std::uint64_t length);
+                         std::uint64_t length, rdma::Notice notice = {});
   // Polls the notification word until the transfer has ended.
   sim::Task<Status> wait(cpu::Execution& thread, Posted posted);
 

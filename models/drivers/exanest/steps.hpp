@@ -139,10 +139,11 @@ inline constexpr StepInfo kMessageReturned{
 // In the order in which a transfer with a destination fault meets them.
 inline constexpr auto kSteps = std::to_array<sim::Step>(
     {step::kPostBegin, step::kPosted, step::kTransferStarted, step::kBlockScheduled, step::kReadIssued, step::kCellSent,
-     step::kCellArrived, step::kBlockWritten, step::kFaultDetected, step::kFaultLogged, step::kHandlerEntered,
-     step::kHandlerDone, step::kTaskletRun, step::kMessageSent, step::kLibraryWoken, step::kResolveBegin,
-     step::kResolveEnd, step::kRetryRequested, step::kRetryReceived, step::kBlockRequeued, step::kTimedOut,
-     step::kBlockAcknowledged, step::kNotified, step::kCompleted,
+     step::kCellArrived, step::kBlockAccepted, step::kBlockWritten, step::kBlockPlaced, step::kFaultDetected,
+     step::kFaultLogged, step::kHandlerEntered, step::kHandlerDone, step::kTaskletRun, step::kMessageSent,
+     step::kLibraryWoken, step::kResolveBegin, step::kResolveEnd, step::kRetryRequested, step::kRetryReceived,
+     step::kBlockRequeued, step::kTimedOut, step::kTargetNotified, step::kBlockAcknowledged, step::kNotified,
+     step::kCompleted,
      // Of a node.
      smmu::step::kAccessFaulted, cpu::step::kInterruptRaised, cpu::step::kInterruptTaken, step::kStallResumed,
      // Of a small message.

@@ -20,9 +20,10 @@ Strategy with(const char* registration, rdma::Translate translate = rdma::Transl
 }
 
 std::unique_ptr<Endpoint> open(RdmaBench& b, const Strategy& strategy, unsigned channel = 1) {
-  return std::make_unique<Endpoint>(strategy, b.config.library, Endpoint::Host{b.node.context, b.cpu, b.vm},
-                                    Endpoint::Device{b.driver, b.faults, b.ddr, kEngine, kChannels}, "opener", channel,
-                                    rdma::End::source);
+  return std::make_unique<Endpoint>(
+      strategy, b.config.library, Endpoint::Host{b.node.context, b.cpu, b.vm},
+      Endpoint::Device{b.driver, b.faults, b.ddr, b.event_counters, b.events, kEngine, kChannels}, "opener", channel,
+      rdma::End::source);
 }
 
 // The parameters that the failure names.
