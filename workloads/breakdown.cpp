@@ -20,6 +20,11 @@ const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the
 const StepDoc kPrepare{"prepare",
                        "before the post: the program asks the other end to prepare, prepares its own, is told",
                        "os.*"};  // step_docs() adds those that a message's time is made of
+const StepDoc kLearn{"learned",
+                     "from the notice until the program at the target goes on: it polls, or is woken; "
+                     "workload.notify says how",
+                     "cpu.poll_latency, cpu.mmio_read, cpu.irq_to_handler, cpu.context_switch, exanest_driver.event_*, "
+                     "exanest_library.completion, .signal, .scan_word"};
 const StepDoc kRelease{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
 
 }  // namespace
@@ -33,8 +38,16 @@ void Breakdown::on_step(const StepRecord& record) {
     if (mark == Mark::message_begins) message_.clear();
     message_.push_back(record);
   } else if (record.key.transfer != 0) {
-    open_[record.key.transfer].push_back(record);
+    to_targets_ ? follow(record) : open_[record.key.transfer].push_back(record);
   }
+}
+
+void Breakdown::on_over(std::uint64_t transfer) {
+  open_.erase(transfer);
+  const auto found = followed_.find(transfer);
+  if (found == followed_.end()) return;
+  found->second.is_over = true;
+  if (found->second.is_done) followed_.erase(found);
 }
 
 void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end) {
@@ -46,7 +59,42 @@ void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begi
   add_around(queue_, begin - arrived);
   add_around(prepare_, chain.front().at - begin);
   add_around(release_, end - chain.back().at);
-  add(chain);
+  add(chain, data_source_);
+}
+
+void Breakdown::follow(const StepRecord& record) {
+  Followed& write = followed_[record.key.transfer];
+  if (write.is_done) return;
+  write.steps.push_back(record);
+  if (record.step->mark != Mark::target_notified) return;
+  write.notified = record.at;
+  settle(record.key.transfer, write);
+}
+
+void Breakdown::finish_at_target(std::uint64_t transfer, sim::Time begin, sim::Time end, bool measured) {
+  Followed& write = followed_[transfer];
+  write.begin = begin;
+  write.end = end;
+  write.is_told = true;
+  write.is_measured = measured;
+  settle(transfer, write);
+}
+
+// A program that polls may see a word before the NIC knows that it is in memory.
+void Breakdown::settle(std::uint64_t transfer, Followed& write) {
+  if (!write.is_told || (write.is_measured && write.notified == sim::kNever)) return;
+  if (write.is_measured) {
+    std::erase_if(write.steps, [&](const StepRecord& step) { return step.at > write.notified; });
+    sim::Vector<StepRecord> chain = deciding_chain(write.steps, Mark::part_placed);
+    chain.back().at = std::min(chain.back().at, write.end);
+    program_ = End::source;
+    add_around(prepare_, chain.front().at - write.begin);
+    add_around(learn_, write.end - chain.back().at);
+    add(chain, chain.front().node);
+  }
+  write.is_done = true;
+  write.steps.clear();
+  if (write.is_over) followed_.erase(transfer);
 }
 
 void Breakdown::add_around(Row& row, sim::Time time) {
@@ -57,14 +105,14 @@ void Breakdown::add_around(Row& row, sim::Time time) {
 
 void Breakdown::finish_message(bool measured) {
   std::stable_sort(message_.begin(), message_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
-  if (measured) add(message_);
+  if (measured) add(message_, data_source_);
   message_.clear();
 }
 
-void Breakdown::add(const sim::Vector<StepRecord>& chain) {
+void Breakdown::add(const sim::Vector<StepRecord>& chain, sim::NodeId data_source) {
   ++transfers_;
   for (std::size_t i = 1; i < chain.size(); ++i) {
-    const End end = chain[i].node == data_source_ ? End::source : End::destination;
+    const End end = chain[i].node == data_source ? End::source : End::destination;
     const sim::Step step = chain[i].step;
     Row& row = rows_[{step->mark == Mark::part_lost, life_.position(step), end, chain[i].key.attempt}];
     row.total += chain[i].at - chain[i - 1].at;
@@ -86,17 +134,18 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
-  rows.reserve(timed.size() + 3);
-  append(queue_, kQueue, rows);
-  append(prepare_, kPrepare, rows);
+  rows.reserve(timed.size() + 4);
+  append(queue_, kQueue, program_, rows);
+  append(prepare_, kPrepare, program_, rows);
   for (auto& [began, row] : timed) rows.push_back(std::move(row));
-  append(release_, kRelease, rows);
+  append(release_, kRelease, program_, rows);
+  append(learn_, kLearn, End::destination, rows);
   return rows;
 }
 
-void Breakdown::append(const Row& row, const StepDoc& doc, std::vector<BreakdownRow>& rows) const {
+void Breakdown::append(const Row& row, const StepDoc& doc, End at, std::vector<BreakdownRow>& rows) const {
   if (row.samples == 0) return;
-  rows.push_back({doc.name, program_ == End::source ? "source" : "destination",
+  rows.push_back({doc.name, at == End::source ? "source" : "destination",
                   static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_), row.samples,
                   doc.description});
 }
@@ -114,6 +163,7 @@ std::vector<StepDoc> Breakdown::step_docs() {
       docs.push_back({std::string(phase.label), std::string(phase.description), std::string(phase.parameters)});
     }
   }
+  docs.push_back(kLearn);
   docs.push_back(kRelease);
   return docs;
 }

@@ -9,17 +9,18 @@
 
 namespace faultline::workloads {
 
-// The steps of the transfer as a whole, and those of the part that was over last: parts run side by side. Where no part
-// is over, it is the part with the latest step. Steps that are for timelines alone are left out.
+// The steps of the transfer as a whole, and those of the part that was over last (`over`: as its initiator sees it):
+// parts run side by side. Where no part is over, it is the part with the latest step. Steps that are for timelines
+// alone are left out.
 template <typename Records>
-sim::Vector<sim::StepRecord> deciding_chain(const Records& records) {
+sim::Vector<sim::StepRecord> deciding_chain(const Records& records, sim::Mark over = sim::Mark::part_over) {
   using sim::Mark;
   using sim::Scope;
   const sim::StepRecord* last = nullptr;
   const sim::StepRecord* heard = nullptr;
   for (const sim::StepRecord& record : records) {
     if (record.step->scope == Scope::part && (heard == nullptr || record.at >= heard->at)) heard = &record;
-    if (record.step->mark == Mark::part_over && (last == nullptr || record.at >= last->at)) last = &record;
+    if (record.step->mark == over && (last == nullptr || record.at >= last->at)) last = &record;
   }
   if (last == nullptr) last = heard;
   sim::Vector<sim::StepRecord> chain;

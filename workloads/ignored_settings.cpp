@@ -23,7 +23,13 @@ Ignored ignored_clean_transfers() {
   return {{"workload.clean_kind", reason}, {"workload.clean_size", reason}};
 }
 
-Ignored ignored_peers() { return {{"workload.peers", "only the kind 'all-to-all' has a choice of peers"}}; }
+Ignored ignored_peers() {
+  return {{"workload.peers", "only the kinds 'all-to-all' and 'ping-pong' have a choice of peers"}};
+}
+
+Ignored ignored_notices() {
+  return {{"workload.notify", "only the ranks of the kind 'ping-pong' wait for others' writes"}};
+}
 
 Ignored ignored_flows() { return {{"workload.flows", "only the kind 'flows' has any", "set workload.kind to flows"}}; }
 

@@ -31,8 +31,10 @@ Ignored ignored_arrivals(const char* reason = "only transfers between buffers ar
 Ignored ignored_advice();
 // What the clean transfers are, for a kind without any.
 Ignored ignored_clean_transfers();
-// workload.peers, which is of the kind all-to-all.
+// workload.peers, which is of the kinds all-to-all and ping-pong.
 Ignored ignored_peers();
+// workload.notify, which is of the kind ping-pong.
+Ignored ignored_notices();
 // workload.flows, which is of the kind flows.
 Ignored ignored_flows();
 // workload.nodes and .ranks, which are of kinds whose programs have ranks.

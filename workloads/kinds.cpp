@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/rdma/endpoint.hpp"
+#include "workloads/compute/compute.hpp"
 #include "workloads/fan_in/fan_in.hpp"
 #include "workloads/flows/flows.hpp"
 #include "workloads/innocent/innocent.hpp"
@@ -123,13 +124,19 @@ const std::vector<WorkloadKind>& workload_kinds() {
       {.name = "ping-pong",
        .description =
            "pairs of ranks that write to each other in turn, rank i of the first half with rank i of the second: each "
-           "tells the other by a small message that its data are there. A transfer is one way",
+           "learns as workload.notify says that the other's data are there. A transfer is one way",
        .check = check_ping_pong,
        .needs = needs_of_ping_pong,
-       .keys_of_needs = {"workload.size", "workload.nodes", "workload.ranks"},
+       .keys_of_needs = {"workload.size", "workload.nodes", "workload.ranks", "workload.peers"},
        .work = work_of_ping_pong,
        .make = make<PingPong>,
-       .ignored = ignored_by_ping_pong()},
+       .ignored = ignored_by_ping_pong(),
+       .metrics =
+           {{"notice_memory", "B",
+             "kind ping-pong: memory of one rank into which its NIC writes notices: words or an event queue"},
+            {"cpu_per_transfer", "us",
+             "kind ping-pong: CPU time of both processes for each measured transfer, polling included, and of the "
+             "interrupts on their nodes"}}},
       {.name = "fan-in",
        .description = "all ranks write to the first one, each to buffers of its own",
        .check = check_fan_in,
@@ -150,6 +157,20 @@ const std::vector<WorkloadKind>& workload_kinds() {
        .make = make<Innocent>,
        .ignored = ignored_by_innocent(),
        .goes_with_others = true},
+      {.name = "compute",
+       .description =
+           "a program beside others ([[program]]): ranks that compute, in user code, for as long as the others are "
+           "measured; each begins after a pause drawn from 0 to 12 ms. No transfers",
+       .check = check_compute,
+       .needs = needs_of_compute,
+       .keys_of_needs = {"workload.nodes", "workload.ranks"},
+       .work = work_of_compute,
+       .make = make<Compute>,
+       .ignored = ignored_by_compute(),
+       .goes_with_others = true,
+       .transfers = false,
+       .metrics = {{"computed", "1",
+                    "kind compute: share of the measured time for which a rank computed, the mean of all ranks"}}},
   };
   return kinds;
 }

@@ -363,7 +363,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   for (const Programs::One& one : programs.all()) {
     std::vector<std::string> notes;
     add_notes(one.configuration, *one.program, notes);
-    if (one.program->goes_with_others && one.program->samples().empty() && one.program->failed() == 0) {
+    const bool transfers = kind_of(one.configuration.workload).transfers;
+    if (one.program->goes_with_others && transfers && one.program->samples().empty() && one.program->failed() == 0) {
       notes.emplace_back("no transfer was completed while the others were measured");
     }
     for (std::string& note : notes) result.notes.push_back(said_of(one.name, std::move(note)));

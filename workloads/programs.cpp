@@ -90,7 +90,8 @@ void check_not_stuck(const platform::Cluster& cluster, const Programs& programs)
   for (const Programs::One& one : programs.all()) {
     const std::string waits = one.program->waits();
     if (waits.empty()) continue;
-    throw sim::RunFailure(fmt::format("program {} waits for ever: {}", one.name, waits), {"workload.kind"});
+    const std::string who = one.name.empty() ? "the program" : "program " + one.name;
+    throw sim::RunFailure(fmt::format("{} waits for ever: {}", who, waits), {"workload.kind"});
   }
   throw std::logic_error("transfers wait for ever: nothing is left to happen");
 }

@@ -128,8 +128,8 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
   table.add_text("nodes", nodes, std::string(kNodesForm), [](const std::string& text) { parse_nodes(text); },
                  {"kinds whose programs have ranks: the nodes that these are on, in the order of their ranks; empty: "
-                  "ping-pong and "
-                  "innocent on nodes 0 and 1, fan-in on all nodes",
+                  "ping-pong, "
+                  "innocent and compute on nodes 0 and 1, fan-in on all nodes",
                   "",
                   {}});
   table.add_count("ranks", ranks, {1u, 64u},
@@ -137,9 +137,30 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
                    "processes, each with pools of its own",
                    "",
                    {}});
-  table.add_count(
-      "peers", peers, {0u, 65535u},
-      {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});
+  table.add_count("peers", peers, {0u, 65535u},
+                  {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all. "
+                   "Ping-pong with "
+                   "notify = word: processes that may write to a rank, which scans a word of each; a drawn one of them "
+                   "does. 0: one",
+                   "",
+                   {}});
+  table.add_choice(
+      "notify", notify,
+      {{"message", Notify::message},
+       {"polled-byte", Notify::polled_byte},
+       {"word", Notify::word},
+       {"counter-busy", Notify::counter_busy},
+       {"counter-blocking", Notify::counter_blocking},
+       {"counter-handler", Notify::counter_handler},
+       {"event-queue", Notify::event_queue},
+       {"interrupt", Notify::interrupt}},
+      {"ping-pong: how a rank learns that it has been written to. By a message that the writer sends when "
+       "its own NIC says that all is placed; by the last byte of the data, which it polls; or by a notice "
+       "that the target's NIC gives when all is placed: a word that the rank polls, an event counter (read "
+       "again and again; slept for; or a handler is called), an entry in an event queue (polled, or slept "
+       "for: interrupt)",
+       "",
+       {}});
   table.add_text(
       "flows", flows,
       {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "

@@ -13,6 +13,7 @@
 #include "workloads/arrivals.hpp"
 #include "workloads/cold_config.hpp"
 #include "workloads/kernel_cost/program_config.hpp"
+#include "workloads/ranks/notify.hpp"
 
 namespace faultline::workloads {
 
@@ -38,8 +39,9 @@ struct TransferConfig : ColdConfig, ArrivalConfig {
   unsigned target = 1;
   std::string nodes;  // of kinds whose programs have ranks: workloads/ranks/places.hpp
   unsigned ranks = 1;
-  unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
-  std::string flows;   // of the kind `flows`: workloads/flows/flow.hpp
+  unsigned peers = 0;  // of `all-to-all`: others that each node writes to; of `ping-pong`: that may write to a rank
+  Notify notify = Notify::message;  // of the kind `ping-pong`
+  std::string flows;                // of the kind `flows`: workloads/flows/flow.hpp
   ProgramConfig program;
   sim::Time start_spread = 10us;
   bool checks_fail = true;

@@ -167,9 +167,11 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(reason_against(all + Settings{{"workload.peers", 16}}) ==
         "workload.peers: each of 16 nodes has 15 others; take fewer peers; 0 stands for all of them");
   CHECK(reason_against(pattern("ring", "none") + Settings{{"workload.peers", 3}}) ==
-        "workload.peers: only the kind 'all-to-all' has a choice of peers; leave workload.peers at its default");
+        "workload.peers: only the kinds 'all-to-all' and 'ping-pong' have a choice of peers; leave workload.peers at "
+        "its default");
   CHECK(reason_against({{"workload.peers", 1}}) ==
-        "workload.peers: only the kind 'all-to-all' has a choice of peers; leave workload.peers at its default");
+        "workload.peers: only the kinds 'all-to-all' and 'ping-pong' have a choice of peers; leave workload.peers at "
+        "its default");
   CHECK(reason_against(all + Settings{{"smmu.context_banks", 1}})
             .starts_with("workload.kind: 2 processes on node 0, each of which needs a channel and a context bank"));
   CHECK(reason_against(all + Settings{{"workload.window", 17}}) ==

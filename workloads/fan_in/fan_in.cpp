@@ -82,6 +82,6 @@ double work_of_fan_in(const Configuration& configuration) {
   return work_of_iterations(configuration) * static_cast<double>(nodes_of(configuration).size() - 1);
 }
 
-Ignored ignored_by_fan_in() { return ignored_by_ranks(); }
+Ignored ignored_by_fan_in() { return ignored_by_unnotified_ranks(); }
 
 }  // namespace faultline::workloads

@@ -80,7 +80,7 @@ Ignored ignored_by_flows() {
          } +
          ignored_arrivals("each flow says when its transfers arrive", in_flow) + ignored_advice() +
          Ignored{{"workload.clean_window", "each flow is a stream of its own", "say so by a further flow"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_places() + ignored_programs();
+         ignored_clean_transfers() + ignored_peers() + ignored_notices() + ignored_places() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

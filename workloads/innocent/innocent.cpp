@@ -54,7 +54,7 @@ double work_of_innocent(const Configuration&) { return 0; }
 
 Ignored ignored_by_innocent() {
   const char* as_others = "it goes on for as long as other programs are measured";
-  return ignored_by_ranks() +
+  return ignored_by_unnotified_ranks() +
          Ignored{{"workload.iterations", as_others}, {"workload.cold", "the pages of an innocent program are present"}};
 }
 

@@ -51,7 +51,7 @@ Ignored ignored_by_program() {
                  {"workload.source_offset", "a program has no source"},
                  {"workload.destination_offset", "a program has no destination"},
                  {"workload.cold", "a program's pages are as it uses them"}} +
-         ignored_arrivals() +
+         ignored_arrivals() + ignored_notices() +
          Ignored{{"workload.advise_late", kIsNotAdvised},
                  {"workload.memory", "a program says itself what it maps"},
                  {"workload.memory_limit", "a program is in no memory cgroup"},

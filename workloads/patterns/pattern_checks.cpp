@@ -77,7 +77,7 @@ Ignored ignored_by_pattern(PatternKind kind) {
   return Ignored{{"workload.initiator", everywhere}, {"workload.target", everywhere}} + ignored_advice() +
          Ignored{{"workload.clean_window", "a pattern has no neighbours"}} + ignored_clean_transfers() +
          (kind == PatternKind::all_to_all ? Ignored{} : ignored_peers()) + ignored_flows() + ignored_places() +
-         ignored_programs();
+         ignored_notices() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

@@ -114,7 +114,9 @@ Ignored ignored_by_ranks() {
                  {"workload.interval", closed},
                  {"workload.burst", closed}} +
          ignored_advice() + Ignored{{"workload.clean_window", "a rank has no neighbours", "add a [[program]]"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_programs();
+         ignored_clean_transfers() + ignored_flows() + ignored_programs();
 }
+
+Ignored ignored_by_unnotified_ranks() { return ignored_by_ranks() + ignored_peers() + ignored_notices(); }
 
 }  // namespace faultline::workloads

@@ -36,7 +36,8 @@ void check_mailbox(std::size_t senders, const Configuration& configuration, cons
 // Bytes of a buffer's pages.
 std::uint64_t buffer_bytes(const TransferConfig& workload);
 
-// What kinds whose programs have ranks do not look at.
+// What kinds whose programs have ranks do not look at; all but ping-pong do not look at notices and peers either.
 Ignored ignored_by_ranks();
+Ignored ignored_by_unnotified_ranks();
 
 }  // namespace faultline::workloads

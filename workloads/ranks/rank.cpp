@@ -49,7 +49,7 @@ Task<void> Rank::close() {
   co_await endpoint_->close(endpoint_->cpu().new_thread("exit"));
 }
 
-Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const Memory& other) {
+Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const Memory& other, rdma::Notice notice) {
   const Rank& peer = program_.rank(other.rank);
   rdma::Endpoint& far = peer.endpoint();
   const bool reads = operation == rdma::Operation::read;
@@ -67,7 +67,7 @@ Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const M
   if (!reads || !peer.has_ended()) {
     made.expected = source.vm().read(source.process(), from, static_cast<std::uint32_t>(own.bytes));
   }
-  made.posted = co_await endpoint_->post(thread(), operation, own.address, remote, own.bytes);
+  made.posted = co_await endpoint_->post(thread(), operation, own.address, remote, own.bytes, notice);
   made.told.posted(made.posted);
   co_return made;
 }
@@ -128,6 +128,20 @@ Task<Message> Rank::receive(Kind kind, unsigned rank) {
   inbox_.erase(found);
   waits_for_.reset();
   co_return message;
+}
+
+Task<std::optional<std::uint16_t>> Rank::learn(unsigned from, rdma::Awaited awaited) {
+  waits_for_ = from;
+  const std::optional<std::uint16_t> index = co_await endpoint_->learn(thread(), awaited);
+  waits_for_.reset();
+  co_return index;
+}
+
+Task<bool> Rank::poll_last_byte(unsigned from, const Memory& memory, std::uint8_t before) {
+  waits_for_ = from;
+  const bool came = co_await endpoint_->poll_byte(thread(), memory.address + memory.bytes - 1, before);
+  waits_for_.reset();
+  co_return came;
 }
 
 Task<std::uint64_t> Rank::hear(unsigned rank) { co_return (co_await receive(kWord, rank))[2]; }

@@ -59,8 +59,10 @@ class Rank {
 
   // Of the whole of an own memory to the whole of another rank's, of the same size, and the other way. Returns when it
   // is posted.
-  sim::Task<Transfer> put(const Memory& from, const Memory& to) { return begin(rdma::Operation::write, from, to); }
-  sim::Task<Transfer> get(const Memory& to, const Memory& from) { return begin(rdma::Operation::read, to, from); }
+  sim::Task<Transfer> put(const Memory& from, const Memory& to, rdma::Notice notice = {}) {
+    return begin(rdma::Operation::write, from, to, notice);
+  }
+  sim::Task<Transfer> get(const Memory& to, const Memory& from) { return begin(rdma::Operation::read, to, from, {}); }
   // Ends when the rank knows that the transfer has ended, and has told the other one to let go of its memory, where the
   // strategy wants that. Data that arrived wrong are counted.
   sim::Task<rdma::Status> wait(Transfer& transfer);
@@ -68,6 +70,11 @@ class Rank {
   // A word to another rank's mailbox, and the next one from that rank.
   sim::Task<void> tell(unsigned rank, std::uint64_t word = 0) { return send(rank, kWord, word); }
   sim::Task<std::uint64_t> hear(unsigned rank);
+  // Waits until another rank has written to this one, and takes its notice: the notice's index. Nothing: the experiment
+  // knows that none will come (rdma::Endpoint::nothing_will_come()). `from`: the rank that is waited for.
+  sim::Task<std::optional<std::uint16_t>> learn(unsigned from, rdma::Awaited awaited);
+  // The same by the last byte of a memory of its own, which is not what it was before when another one has written.
+  sim::Task<bool> poll_last_byte(unsigned from, const Memory& memory, std::uint8_t before);
   // Returns when all ranks have called it: a dissemination barrier of small messages.
   sim::Task<void> barrier();
 
@@ -87,7 +94,7 @@ class Rank {
   sim::Task<void> set_up();
   // Ends the process, whose thread is in no call: its server ends, and the kernel takes everything from it.
   sim::Task<void> close();
-  sim::Task<Transfer> begin(rdma::Operation operation, const Memory& own, const Memory& other);
+  sim::Task<Transfer> begin(rdma::Operation operation, const Memory& own, const Memory& other, rdma::Notice notice);
   sim::Task<void> send(unsigned rank, Kind kind, std::uint64_t word, std::uint64_t written = 0);
   // The next message of this kind from that rank.
   sim::Task<rdma::Message> receive(Kind kind, unsigned rank);

@@ -125,10 +125,17 @@ Task<bool> RankProgram::lay_out(const Memory& source, const Memory& destination,
     co_await leave(source);
     co_await leave(destination);
   }
-  co_await from.vm().store(from.process(), source.address, source.bytes, next_seed_++);
+  co_await renew(source);
   const bool cold = due && w.cold != Cold::none;
   co_return cold;
 }
+
+Task<void> RankProgram::renew(const Memory& source) {
+  rdma::Endpoint& owner = rank(source.rank).endpoint();
+  return owner.vm().store(owner.process(), source.address, source.bytes, next_seed_++);
+}
+
+Task<void> RankProgram::think() const { co_await cluster_.loop.delay(configuration_.workload.think_time); }
 
 void RankProgram::record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold) {
   const std::uint64_t bytes = configuration_.workload.size;
@@ -153,8 +160,7 @@ Task<void> RankProgram::put_stream(Rank& me, const std::vector<Lane>& lanes,
     if (flying.size() == lanes.size()) {
       co_await finish(me, std::move(flying.front()));
       flying.pop_front();
-      const sim::Time think = configuration_.workload.think_time;
-      if (think > sim::Time{0}) co_await cluster_.loop.delay(think);
+      if (configuration_.workload.think_time > sim::Time{0}) co_await think();
     }
     const Lane& lane = lanes[begun % lanes.size()];
     const bool cold = co_await lay_out(lane.from, lane.to, begun / lanes.size());

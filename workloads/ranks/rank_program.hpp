@@ -60,8 +60,13 @@ class RankProgram : public Program {
   // Before the use of this number of two buffers: the pages of both are as workload.cold says, and the source has
   // content that nobody has sent before. No part of any latency. True: pages are absent.
   sim::Task<bool> lay_out(const Memory& source, const Memory& destination, std::uint64_t use);
+  // New content in a source, that nobody has sent before. Takes no time.
+  sim::Task<void> renew(const Memory& source);
   // A transfer of the rank has ended, or has failed.
   void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold);
+
+  // workload.think_time.
+  sim::Task<void> think() const;
 
   // A rank's buffer, and another rank's that is filled from it by one put after the other.
   struct Lane {

@@ -49,7 +49,7 @@ double work_of_reuse(const Configuration& configuration) {
 Ignored ignored_by_reuse() {
   const char* whole_pages = "buffers of a pool begin with a page";
   return ignored_arrivals() + ignored_advice() + Ignored{{"workload.clean_window", "a pool has no neighbours"}} +
-         ignored_clean_transfers() + ignored_peers() +
+         ignored_clean_transfers() + ignored_peers() + ignored_notices() +
          Ignored{{"workload.window", "a pool's transfers are measured one at a time"},
                  {"workload.source_offset", whole_pages},
                  {"workload.destination_offset", whole_pages},

@@ -195,7 +195,9 @@ std::vector<Need> needs_of_messages(const Configuration& configuration) {
   return {{configuration.workload.initiator, 0}, {configuration.workload.target, 0}};
 }
 
-Ignored ignored_by_transfers() { return ignored_peers() + ignored_flows() + ignored_places() + ignored_programs(); }
+Ignored ignored_by_transfers() {
+  return ignored_peers() + ignored_notices() + ignored_flows() + ignored_places() + ignored_programs();
+}
 
 Ignored ignored_by_messages() {
   const char* no_buffers = "messages have no buffers";
@@ -207,7 +209,8 @@ Ignored ignored_by_messages() {
          Ignored{{"workload.madvise_hugepage", no_buffers},
                  {"workload.advise_late", kIsNotAdvised},
                  {"workload.clean_window", "messages have no neighbours"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_places() + ignored_programs();
+         ignored_clean_transfers() + ignored_peers() + ignored_notices() + ignored_flows() + ignored_places() +
+         ignored_programs();
 }
 
 void check_cold_kinds(const Configuration& configuration, const AddConflict& add) {
