@@ -43,6 +43,11 @@ Settings random_programs(Dice& dice) {
       add(all, name, "cold", dice.one_of(ends));
     }
     if (kind == "reuse") add(all, name, "reuse.again", 0.5);
+    if (kind == "ping-pong") {
+      static const std::vector<std::string> ways{"message",         "word",        "counter-busy", "counter-blocking",
+                                                 "counter-handler", "event-queue", "interrupt"};
+      add(all, name, "notify", dice.one_of(ways));
+    }
     if (kind != "ping-pong" && kind != "reuse") add(all, name, "window", static_cast<std::int64_t>(dice.few(3)));
     const unsigned one = static_cast<unsigned>(dice.below(4));
     const unsigned other = (one + dice.from_to(1, 3)) % 4;
