@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "models/rdma/endpoint.hpp"
@@ -41,34 +43,29 @@ WorkloadKind pattern(const char* name, std::string description) {
           .meets_others = true};
 }
 
-}  // namespace
+// Writes and reads have all but direction and name in common.
+template <TransferKind kind>
+WorkloadKind transfer(const char* name, std::string description) {
+  return {.name = name,
+          .description = std::move(description),
+          .check = check_transfers,
+          .needs = needs_of_transfers,
+          .keys_of_needs = {"workload.size", "workload.window"},
+          .work = work_of_iterations,
+          .make = make<Transfers, kind>,
+          .ignored = ignored_by_transfers(),
+          .has_two_ends = true,
+          .arrives = true,
+          .takes_injections = true,
+          .puts_pages_away = true};
+}
 
-const std::vector<WorkloadKind>& workload_kinds() {
-  static const std::vector<WorkloadKind> kinds{
-      {.name = "write",
-       .description = "RDMA writes from the initiator's buffer to the target's",
-       .check = check_transfers,
-       .needs = needs_of_transfers,
-       .keys_of_needs = {"workload.size", "workload.window"},
-       .work = work_of_iterations,
-       .make = make<Transfers, TransferKind::write>,
-       .ignored = ignored_by_transfers(),
-       .has_two_ends = true,
-       .arrives = true,
-       .takes_injections = true,
-       .puts_pages_away = true},
-      {.name = "read",
-       .description = "RDMA reads by the initiator: data move from the target's buffer to the initiator's",
-       .check = check_transfers,
-       .needs = needs_of_transfers,
-       .keys_of_needs = {"workload.size", "workload.window"},
-       .work = work_of_iterations,
-       .make = make<Transfers, TransferKind::read>,
-       .ignored = ignored_by_transfers(),
-       .has_two_ends = true,
-       .arrives = true,
-       .takes_injections = true,
-       .puts_pages_away = true},
+// One stream of transfers, several, or one by each node.
+std::vector<WorkloadKind> kinds_of_transfers() {
+  return {
+      transfer<TransferKind::write>("write", "RDMA writes from the initiator's buffer to the target's"),
+      transfer<TransferKind::read>(
+          "read", "RDMA reads by the initiator: data move from the target's buffer to the initiator's"),
       {.name = "message",
        .description =
            fmt::format("small messages of up to {} B through the mailboxes, measured one way", sizeof(rdma::Message)),
@@ -93,6 +90,12 @@ const std::vector<WorkloadKind>& workload_kinds() {
       pattern<PatternKind::ring>("ring", "every node writes to the next one by number, and the last one to the first"),
       pattern<PatternKind::permutation>(
           "permutation", "every node writes to one other and is written to by one: a random cycle, drawn by the seed"),
+  };
+}
+
+// Programs that have something else in view: their kernel, their buffers.
+std::vector<WorkloadKind> kinds_of_processes() {
+  return {
       {.name = "kernel-cost",
        .description =
            "a program on the initiator's node that measures what its kernel costs, after lmbench: workload.program "
@@ -121,6 +124,12 @@ const std::vector<WorkloadKind>& workload_kinds() {
                    {"remap_mean", "us",
                     "kind reuse: mean time in which both programs unmap their buffer and map new memory, with what the "
                     "strategy does about that; in no latency"}}},
+  };
+}
+
+// Programs of ranks (workloads/ranks/).
+std::vector<WorkloadKind> kinds_of_ranks() {
+  return {
       {.name = "ping-pong",
        .description =
            "pairs of ranks that write to each other in turn, rank i of the first half with rank i of the second: each "
@@ -172,6 +181,17 @@ const std::vector<WorkloadKind>& workload_kinds() {
        .metrics = {{"computed", "1",
                     "kind compute: share of the measured time for which a rank computed, the mean of all ranks"}}},
   };
+}
+
+}  // namespace
+
+const std::vector<WorkloadKind>& workload_kinds() {
+  static const std::vector<WorkloadKind> kinds = [] {
+    std::vector<WorkloadKind> all = kinds_of_transfers();
+    std::ranges::move(kinds_of_processes(), std::back_inserter(all));
+    std::ranges::move(kinds_of_ranks(), std::back_inserter(all));
+    return all;
+  }();
   return kinds;
 }
 
