@@ -38,7 +38,8 @@ void Breakdown::on_step(const StepRecord& record) {
     if (mark == Mark::message_begins) message_.clear();
     message_.push_back(record);
   } else if (record.key.transfer != 0) {
-    to_targets_ ? follow(record) : open_[record.key.transfer].push_back(record);
+    if (to_targets_) return follow(record);
+    open_[record.key.transfer].push_back(record);
   }
 }
 
@@ -72,6 +73,7 @@ void Breakdown::follow(const StepRecord& record) {
 }
 
 void Breakdown::finish_at_target(std::uint64_t transfer, sim::Time begin, sim::Time end, bool measured) {
+  if (!to_targets_ || transfer == 0) return;
   Followed& write = followed_[transfer];
   write.begin = begin;
   write.end = end;

@@ -31,7 +31,8 @@ class Breakdown : public sim::StepListener {
   // Adds the transfer to the sums: from its arrival, or the program's first step for it, to the program's last.
   void finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end);
   // The same for a write whose target was told of it, up to when the program there knew: accepted, placed, notified and
-  // learned. Once for each write; not measured: it is forgotten.
+  // learned. Once for each write; not measured: it is forgotten. Nothing without follow_to_targets(), or for transfer
+  // 0, which was not posted.
   void finish_at_target(std::uint64_t transfer, sim::Time begin, sim::Time end, bool measured);
   // The same for the message that was received last: messages are sent one at a time.
   void finish_message(bool measured);

@@ -86,28 +86,23 @@ void EventUnit::write(std::uint64_t address, sim::Content content, Writing writi
   writer_.write(address, writing.pdid, std::move(content), *this, tag);
 }
 
-EventUnit::Process* EventUnit::owner(const Writing& writing) {
-  const auto found = processes_.find(writing.pdid);
-  return found == processes_.end() || found->second.opened != writing.opened ? nullptr : &found->second;
-}
-
-bool EventUnit::control_wanted(std::uint64_t tag) const {
-  const Writing& writing = writing_.at(tag);
+bool EventUnit::is_for_present(const Writing& writing) const {
   const auto found = processes_.find(writing.pdid);
   return found != processes_.end() && found->second.opened == writing.opened;
 }
 
+bool EventUnit::control_wanted(std::uint64_t tag) const { return is_for_present(writing_.at(tag)); }
+
 void EventUnit::control_written(std::uint64_t tag, bool ok) {
   const Writing done = writing_.at(tag);
   writing_.erase(tag);
-  Process* process = owner(done);
-  if (process == nullptr) return;
+  if (!is_for_present(done)) return;
   if (!ok) {
     ++counters_.notices_lost;
     return;
   }
   context_.report(step::kTargetNotified, {done.transfer, 0, 0});
-  if (done.entry != kNoEntry) entry_written(*process, done.entry);
+  if (done.entry != kNoEntry) entry_written(processes_.at(done.pdid), done.entry);
 }
 
 // Entries are seen in order: behind one that was lost none is.

@@ -94,8 +94,8 @@ class EventUnit : public ControlWriteClient {
   static constexpr std::uint64_t kNoEntry = UINT64_MAX;
 
   void write(std::uint64_t address, sim::Content content, Writing writing);
-  // The process that a write was for; nullptr: it has gone.
-  Process* owner(const Writing& writing);
+  // The process that a write is for has not gone, nor has its queue been set up anew.
+  bool is_for_present(const Writing& writing) const;
   bool count(Process& process, const Notice& notice, std::uint64_t transfer);
   bool append(std::uint32_t pdid, Process& process, const Notice& notice, std::uint64_t transfer);
   void entry_written(Process& process, std::uint64_t entry);
