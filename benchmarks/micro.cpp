@@ -8,7 +8,7 @@
 #include <deque>
 
 #include "benchmarks/network_rig.hpp"
-#include "models/nic/exanest/tracks.hpp"
+#include "models/nic/path/tracks.hpp"
 #include "models/sim/time_sequence.hpp"
 
 using namespace faultline;

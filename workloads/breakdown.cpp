@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/platform/lives.hpp"
+#include "models/platform/nics.hpp"
 #include "models/trace/resend_text.hpp"
 #include "workloads/chain.hpp"
 
@@ -156,13 +156,15 @@ std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
   docs.push_back(kQueue);
   std::string of_messages;
-  for (const sim::TransferLife& life : platform::kLives) of_messages += std::string(life.message_parameters) + ", ";
+  const auto kinds = platform::nic_kinds();
+  for (const auto& kind : kinds) of_messages += std::string(kind->life().message_parameters) + ", ";
   docs.push_back({kPrepare.name, kPrepare.description, of_messages + kPrepare.parameters});
-  for (const sim::TransferLife& life : platform::kLives) {
+  for (const auto& kind : kinds) {
+    const sim::TransferLife& life = kind->life();
     for (const sim::Step step : life.steps) {
       const sim::Phase& phase = step->phase;
       if (phase.label.empty() || step->mark == Mark::for_timelines) continue;
-      docs.push_back({std::string(phase.label), std::string(phase.description), std::string(phase.parameters)});
+      docs.push_back({std::string(phase.label), std::string(phase.description), life.parameters(phase)});
     }
   }
   docs.push_back(kLearn);

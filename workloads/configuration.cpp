@@ -103,7 +103,7 @@ std::uint64_t user_memory(const platform::Machine& machine) {
 
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add) {
-  const platform::NicLimit queue = platform::most_posted(machine);
+  const platform::NicLimit queue = machine.nic->most_posted();
   if (under_way <= queue.most) return;
   add(queue.keys_behind(std::move(keys)),
       fmt::format("{} transfers under way do not fit in {} of {}", under_way, queue.uses, queue.has),
@@ -125,6 +125,9 @@ std::string kinds_with_injections() {
 // Of one program, as if there was no other one.
 void check_by_itself(const Configuration& configuration, const AddConflict& add) {
   for (Conflict& each : rdma::conflicts(configuration.strategy)) {
+    add(std::move(each.keys), std::move(each.reason), std::move(each.instead));
+  }
+  for (Conflict& each : platform::conflicts(configuration.machine, configuration.strategy)) {
     add(std::move(each.keys), std::move(each.reason), std::move(each.instead));
   }
   check_cold_kinds(configuration, add);

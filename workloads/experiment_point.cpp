@@ -50,7 +50,7 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
       transfers = transfers || kind.transfers;
       measures = programs.all().size() > 1 ? "transfers" : kind.measures;
     }
-    if (transfers) std::ranges::move(platform::keys_of_delay(), std::back_inserter(keys));
+    if (transfers) std::ranges::move(configuration.machine.nic->keys_of_delay(), std::back_inserter(keys));
     throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} {} are done",
                                       sim::format_time(configuration.workload.time_limit), programs.measured(),
                                       programs.planned(), measures),

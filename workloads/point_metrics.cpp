@@ -187,14 +187,13 @@ std::vector<std::string> wrong_data(const Program& transfers) {
   return failed;
 }
 
-std::vector<std::string> not_completed(const Program& transfers) {
+std::vector<std::string> not_completed(const Program& transfers, const std::vector<std::string>& keys) {
   std::vector<std::string> failed;
   if (transfers.failed() > 0) {
     failed.push_back(
         fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left ({}), "
                     "or no memory for their pages",
-                    transfers.failed(), transfers.failed() + transfers.samples().size(),
-                    fmt::join(platform::keys_of_failure(), ", ")));
+                    transfers.failed(), transfers.failed() + transfers.samples().size(), fmt::join(keys, ", ")));
   }
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
@@ -205,7 +204,7 @@ std::vector<std::string> not_completed(const Program& transfers) {
 // And of the machine, between them: wrong data often come of stale translations.
 std::vector<std::string> failed_checks(const Programs& programs, platform::Cluster& cluster) {
   std::vector<std::string> failed;
-  const auto add = [&](std::vector<std::string> (*of)(const Program&)) {
+  const auto add = [&](auto of) {
     for (const Programs::One& one : programs.all()) {
       for (std::string& each : of(*one.program)) failed.push_back(said_of(one.name, std::move(each)));
     }
@@ -214,7 +213,8 @@ std::vector<std::string> failed_checks(const Programs& programs, platform::Clust
   if (cluster.total("memory.stale_accesses") > 0) {
     failed.emplace_back("the device used translations that were no longer true");
   }
-  add(not_completed);
+  const std::vector<std::string> keys = cluster.nic_kind().keys_of_failure();
+  add([&keys](const Program& transfers) { return not_completed(transfers, keys); });
   return failed;
 }
 
@@ -300,6 +300,7 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& run) {
     now.totals[counter_of(cause)] = cluster.total(counter_of(cause));
   }
   for (const CounterMetric& c : registration_metrics(run)) now.totals[c.counter] = sum_of(cluster, c.counter);
+  for (const CounterMetric& c : cluster.nic_kind().metrics()) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.busy = platform::busy_times(cluster);
   const TransferConfig& workload = run.workload;
@@ -329,6 +330,9 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_of_programs(metrics, programs, metrics_of);
   add_counters(metrics, measured);
   for (const CounterMetric& c : registration_metrics(configuration)) {
+    add_metric(metrics, c.metric, static_cast<double>(measured.of(c.counter)) * c.scale);
+  }
+  for (const CounterMetric& c : cluster.nic_kind().metrics()) {
     add_metric(metrics, c.metric, static_cast<double>(measured.of(c.counter)) * c.scale);
   }
   add_fault_causes(metrics, measured);
@@ -462,6 +466,9 @@ std::vector<MetricDoc> metric_docs() {
   for (const CounterMetric& c : platform::counter_metrics()) docs.push_back({c.metric, c.unit, c.description});
   for (const auto& policy : rdma::registration_policies()) {
     for (const CounterMetric& c : policy->metrics()) docs.push_back({c.metric, c.unit, c.description});
+  }
+  for (const auto& kind : platform::nic_kinds()) {
+    for (const CounterMetric& c : kind->metrics()) docs.push_back({c.metric, c.unit, c.description});
   }
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     docs.push_back({metric_of(cause), "1", std::string("of the faults, those ") + cause.description});

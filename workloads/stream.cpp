@@ -53,8 +53,8 @@ std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platf
                                        std::string name) {
   if (name.empty()) name = fmt::format("process {}", node.endpoints);
   if (!configuration.program_name.empty()) name = configuration.program_name + " " + name;
-  return platform::open_endpoint(node, configuration.machine, configuration.strategy, configuration.workload.memory,
-                                 name, has_source ? rdma::End::source : rdma::End::destination);
+  return platform::open_endpoint(node, configuration.strategy, configuration.workload.memory, name,
+                                 has_source ? rdma::End::source : rdma::End::destination);
 }
 
 Task<void> both_settled(Endpoint& one, std::uint64_t address, Endpoint& other, std::uint64_t other_address,

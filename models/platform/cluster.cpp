@@ -8,6 +8,7 @@ namespace faultline::platform {
 Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, sim::Seed seed)
     : sc_module(name),
       loop("loop"),
+      kind_(described.nic->clone()),
       topology_(network::make_topology(described.shape)),
       failures_(std::make_unique<network::FailureSchedule>(described.failures, *topology_)) {
   Machine machine = described;

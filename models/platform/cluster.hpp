@@ -19,7 +19,8 @@ class Cluster : public sc_core::sc_module {
   Node& node(sim::NodeId id) { return *nodes_[id]; }
   sim::Trace& steps() { return trace_; }
   // Of the nodes' NIC.
-  const sim::TransferLife& life() const { return Node::life(); }
+  const sim::TransferLife& life() const { return kind_->life(); }
+  const rdma::NicKind& nic_kind() const { return *kind_; }
   const network::Topology& topology() const { return *topology_; }
 
   // Of a node, or one that stands alone (from size() on).
@@ -36,6 +37,7 @@ class Cluster : public sc_core::sc_module {
   sim::EventLoop loop;
 
  private:
+  std::unique_ptr<const rdma::NicKind> kind_;
   std::unique_ptr<const network::Topology> topology_;
   std::unique_ptr<const network::FailureSchedule> failures_;
   sim::PayloadPool payloads_;

@@ -7,6 +7,7 @@
 
 #include "models/cpu/instruments.hpp"
 #include "models/cpu/tracks.hpp"
+#include "models/drivers/library/instruments.hpp"
 #include "models/network/instruments.hpp"
 #include "models/os/instruments.hpp"
 #include "models/smmu/instruments.hpp"
@@ -15,12 +16,28 @@
 namespace faultline::platform {
 namespace {
 
-// The numbers of kBusyParts, in its order.
-enum Part : std::size_t { link, network_interface, axi_reads, axi_writes, ddr, core, firmware, fault_thread };
-constexpr std::array kBusyParts{
-    network::kLinkBusy, network::kInterfaceBusy, soc::kAxiReadsBusy,     soc::kAxiWritesBusy,
-    soc::kDdrBusy,      cpu::kCoreBusy,          exanest::kFirmwareBusy, exanest::kFaultThreadBusy};
-static_assert(kBusyParts.size() == fault_thread + 1);
+// The numbers of the first of busy_parts(), in its order; those of NICs follow.
+enum Part : std::size_t { link, network_interface, axi_reads, axi_writes, ddr, core, of_nics };
+constexpr std::array kParts{network::kLinkBusy,  network::kInterfaceBusy, soc::kAxiReadsBusy,
+                            soc::kAxiWritesBusy, soc::kDdrBusy,           cpu::kCoreBusy};
+static_assert(kParts.size() == of_nics);
+
+const std::vector<sim::BusyPart>& all_parts() {
+  static const std::vector<sim::BusyPart> all = [] {
+    std::vector<sim::BusyPart> found(kParts.begin(), kParts.end());
+    for (const auto& kind : nic_kinds()) {
+      for (const sim::BusyPart* part : kind->busy_parts()) found.push_back(*part);
+    }
+    return found;
+  }();
+  return all;
+}
+
+std::size_t number_of(const sim::BusyPart& part) {
+  const std::string_view metric = part.metric;
+  const auto is_it = [&](const sim::BusyPart& each) { return each.metric == metric; };
+  return static_cast<std::size_t>(std::ranges::find_if(all_parts(), is_it) - all_parts().begin());
+}
 
 void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
   for (unsigned port = network::kLocalPort + 1; port < router.ports(); ++port) {
@@ -38,8 +55,8 @@ void add_node(std::vector<BusyTime>& all, Node& node) {
   add(axi_writes, 0, node.hpc.writes_busy());
   add(ddr, 0, node.ddr.busy());
   for (unsigned number = 0; number < node.cpu.config().cores; ++number) add(core, number, node.cpu.busy(number));
-  add(firmware, 0, node.engine.firmware_busy());
-  for (const auto& [pdid, socket] : node.faults.sockets()) add(fault_thread, pdid, socket->busy());
+  for (const rdma::Nic::Busy& one : node.nic->busy())
+    all.push_back({node.id(), number_of(*one.part), one.number, one.busy});
 }
 
 }  // namespace
@@ -48,8 +65,7 @@ const std::vector<sim::CounterMetric>& counter_metrics() {
   static const std::vector<sim::CounterMetric> all = [] {
     std::vector<sim::CounterMetric> found;
     for (const std::span<const sim::CounterMetric> room : std::initializer_list<std::span<const sim::CounterMetric>>{
-             exanest::kDriverMetrics, os::kMetrics, exanest::kEngineMetrics, cpu::kMetrics, smmu::kMetrics,
-             network::kMetrics}) {
+             library::kDriverMetrics, os::kMetrics, nic::kMetrics, cpu::kMetrics, smmu::kMetrics, network::kMetrics}) {
       found.insert(found.end(), room.begin(), room.end());
     }
     return found;
@@ -57,7 +73,7 @@ const std::vector<sim::CounterMetric>& counter_metrics() {
   return all;
 }
 
-std::span<const sim::BusyPart> busy_parts() { return kBusyParts; }
+std::span<const sim::BusyPart> busy_parts() { return all_parts(); }
 
 std::vector<BusyTime> busy_times(Cluster& cluster) {
   std::vector<BusyTime> all;
@@ -69,7 +85,7 @@ std::vector<BusyTime> busy_times(Cluster& cluster) {
 }
 
 std::array<std::uint64_t, kQueues.size()> queue_depths(const Node& node) {
-  const exanest::Engine::Depths depths = node.engine.depths();
+  const rdma::Nic::Depths depths = node.nic->depths();
   return {depths.transfers, depths.fault_records};
 }
 
@@ -78,18 +94,16 @@ std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node) {
   const auto add = [&](sim::TrackKind kind, const char* name, std::uint32_t number) {
     all.push_back({{node, kind, number}, fmt::format("node{}.", node) + fmt::format(fmt::runtime(name), number)});
   };
-  const auto [channel, name] = exanest::kChannelSignal;
-  for (unsigned number = 0; number < machine.engine.channels; ++number) add(channel, name, number);
-  for (const sim::SignalInfo& signal : exanest::kSignals) add(signal.kind, signal.name, 0);
+  for (const auto& [kind, name, number] : machine.nic->signals()) add(kind, name, number);
   for (const sim::SignalInfo& signal : smmu::kSignals) add(signal.kind, signal.name, 0);
   add(cpu::track::kInterrupt, smmu::kInterruptSignal, machine.smmu.interrupt_line);
-  add(cpu::track::kInterrupt, exanest::kInterruptSignal, machine.engine.interrupt_line);
+  add(cpu::track::kInterrupt, nic::kInterruptSignal, machine.nic->interrupt_line());
   return all;
 }
 
-FaultProgress::FaultProgress(const Node& node) : recorded_(node.statistics.find(exanest::kFaultsRecorded)) {
-  std::ranges::transform(exanest::kFaultsHandled, handled_.begin(),
-                         [&node](const char* counter) { return &node.statistics.find(counter); });
+FaultProgress::FaultProgress(const rdma::NicKind& kind, const Node& node)
+    : recorded_(node.statistics.find(kind.faults_recorded())) {
+  for (const char* counter : kind.faults_handled()) handled_.push_back(&node.statistics.find(counter));
 }
 
 std::uint64_t FaultProgress::handled() const {
@@ -99,10 +113,7 @@ std::uint64_t FaultProgress::handled() const {
 }
 
 std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster) {
-  return exanest::lost_for_good([&cluster](std::string_view counter) { return cluster.total(counter); });
+  return cluster.nic_kind().lost_for_good([&cluster](std::string_view counter) { return cluster.total(counter); });
 }
-
-std::vector<std::string> keys_of_delay() { return {exanest::kKeysOfDelay.begin(), exanest::kKeysOfDelay.end()}; }
-std::vector<std::string> keys_of_failure() { return {exanest::kKeysOfFailure.begin(), exanest::kKeysOfFailure.end()}; }
 
 }  // namespace faultline::platform

@@ -2,8 +2,7 @@
 // What can be measured of a cluster, whichever parts its nodes have: code that measures names no NIC, driver or SMMU.
 // Each room describes its own parts in its instruments.hpp; here they are in the order in which they are shown.
 //
-// Two kinds of counters every NIC's driver must have: driver.fault_records, and of these records driver.faults_CAUSE
-// for each cause of os::kFaultCauseDocs.
+// What NICs show, their kinds say (rdma::NicKind).
 #pragma once
 
 #include <array>
@@ -13,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "models/drivers/exanest/instruments.hpp"
-#include "models/nic/exanest/instruments.hpp"
+#include "models/nic/path/instruments.hpp"
 #include "models/platform/cluster.hpp"
 #include "models/sim/failure.hpp"
 
@@ -38,7 +36,7 @@ struct BusyTime {
 std::vector<BusyTime> busy_times(Cluster& cluster);
 
 // What waits in a node's NIC, and how many of each wait now, in the order of kQueues.
-inline constexpr auto kQueues = exanest::kQueues;
+inline constexpr auto kQueues = nic::kQueues;
 std::array<std::uint64_t, kQueues.size()> queue_depths(const Node& node);
 
 // A node's signals for a waveform, each with the track that tells its changes.
@@ -52,22 +50,17 @@ std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node);
 // with for good: a record may be lost. A program has opened the NIC before.
 class FaultProgress {
  public:
-  explicit FaultProgress(const Node& node);
+  FaultProgress(const rdma::NicKind& kind, const Node& node);
   std::uint64_t recorded() const { return recorded_.value(); }
   std::uint64_t handled() const;
 
  private:
   const sim::Counter& recorded_;
-  std::array<const sim::Counter*, exanest::kFaultsHandled.size()> handled_;
+  std::vector<const sim::Counter*> handled_;
 };
 
 // Says what the machine has lost for good, so that programs may wait for it for ever, as on hardware that has no retry
 // left; nothing if all arrived.
 std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster);
-
-// Parameters of the NIC, for messages to the user: those that decide how long a transfer may be tried in vain, and
-// those whose limit, once reached, ends a transfer with an error.
-std::vector<std::string> keys_of_delay();
-std::vector<std::string> keys_of_failure();
 
 }  // namespace faultline::platform

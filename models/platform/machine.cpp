@@ -17,11 +17,9 @@ void Machine::declare(sim::ParameterTable& table) {
   ddr.declare(table);
   cpu.declare(table);
   smmu.declare(table);
-  engine.declare(table);
+  nic.declare(table);
   os.declare(table);
   smmu_driver.declare(table);
-  driver.declare(table);
-  library.declare(table);
   const auto group = table.group("simulation");
   table.add_count(
       "cells_per_train", cells_per_train, {1u, 256u},
@@ -82,11 +80,7 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
                     machine.cpu.cores - 1),
         "let them go to one of these, or give nodes more cores");
   }
-  if (machine.engine.interrupt_line == machine.smmu.interrupt_line) {
-    add({"exanest.interrupt_line", "smmu.interrupt_line"},
-        fmt::format("the DMA engine and the SMMU have the interrupt line {} both", machine.smmu.interrupt_line),
-        "give them different lines");
-  }
+  for (sim::Conflict& conflict : machine.nic->conflicts(machine.around_nic())) found.push_back(std::move(conflict));
   if (machine.os.tlb_shootdown == os::TlbShootdown::interrupt &&
       machine.smmu_driver.tlb_maintenance == mmu500::TlbMaintenance::dvm) {
     add({"smmu_driver.tlb_maintenance", "os.tlb_shootdown"},

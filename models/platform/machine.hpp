@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "models/cpu/config.hpp"
-#include "models/drivers/exanest/driver_config.hpp"
-#include "models/drivers/exanest/library.hpp"
 #include "models/drivers/mmu500/config.hpp"
 #include "models/network/failures.hpp"
 #include "models/network/router.hpp"
 #include "models/network/topology.hpp"
-#include "models/nic/exanest/config.hpp"
 #include "models/os/os_config.hpp"
+#include "models/platform/nics.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/smmu/config.hpp"
 #include "models/soc/axi_port.hpp"
@@ -28,14 +26,14 @@ struct Machine {
   soc::DdrConfig ddr;
   cpu::CpuConfig cpu;
   smmu::SmmuConfig smmu;
-  exanest::EngineConfig engine;
+  NicChoice nic;
   os::OsConfig os;
   mmu500::DriverConfig smmu_driver;
-  exanest::DriverConfig driver;
-  exanest::LibraryConfig library;
   unsigned cells_per_train = 16;
 
   void declare(sim::ParameterTable& table);
+  // What the NIC must know of the rest.
+  rdma::NicKind::Surroundings around_nic() const { return {axi, router, smmu.context_banks, smmu.interrupt_line}; }
 };
 
 std::vector<sim::Conflict> conflicts(const Machine& machine);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/absent_page.hpp"
 
-#include <algorithm>
-#include <stdexcept>
-#include <vector>
-
 namespace faultline::rdma {
 
 namespace {
@@ -21,31 +17,32 @@ constexpr AbsentPage kAbsentPages[] = {
      .at_destination = " until it is resumed",
      .adds = "accesses behind it that wait, too; a place for each access that waits",
      .stalls = true},
+    {.name = "park",
+     .access = "the access gets an error",
+     .at_source = ", and the NIC lays the block aside until the driver restarts it",
+     .at_destination = ", which is not done there: the data are another NIC's",
+     .adds = "a list of parked blocks in the NIC",
+     .parks = true},
+    {.name = "nak",
+     .access = "the access gets an error",
+     .at_source = ", which is not done there: nobody else could be told",
+     .at_destination = ", and the NIC refuses the block (NAK): its source sends it again after a back-off",
+     .adds = "payload that crosses the network in vain, once for each refusal",
+     .naks = true},
 };
 
 }  // namespace
 
 std::span<const AbsentPage> absent_pages() { return kAbsentPages; }
 
-AbsentPageChoice& AbsentPageChoice::operator=(std::string_view name) {
-  const auto* found = std::ranges::find(kAbsentPages, name, &AbsentPage::name);
-  if (found == std::end(kAbsentPages)) {
-    throw std::invalid_argument("no answer to an absent page is called " + std::string(name));
-  }
-  chosen_ = static_cast<std::size_t>(found - std::begin(kAbsentPages));
-  return *this;
-}
-
 void AbsentPageChoice::declare(sim::ParameterTable& table, End end) {
-  std::vector<std::string> names;
   std::string meanings;
   for (const AbsentPage& answer : kAbsentPages) {
-    names.emplace_back(answer.name);
     meanings += meanings.empty() ? "" : "; ";
-    meanings += names.back() + ": " + std::string(answer.access) + std::string(answer.follows(end));
+    meanings += std::string(answer.name) + ": " + std::string(answer.access) + std::string(answer.follows(end));
   }
   const std::string side = end == End::source ? "source" : "destination";
-  table.add_choice("on_" + side + "_fault", chosen_, names,
+  table.add_choice("on_" + side + "_fault", chosen_, names(),
                    {"what becomes of an access at the " + side + " that faults (" + meanings + ")", "", {}});
 }
 

@@ -3,11 +3,10 @@
 // transfers at the source, and one at the destination.
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 
+#include "models/rdma/list_choice.hpp"
 #include "models/sim/parameters.hpp"
 
 namespace faultline::rdma {
@@ -24,6 +23,8 @@ struct AbsentPage {
   std::string_view at_destination;  // the same
   std::string_view adds;            // to the machine, beside time
   bool stalls = false;              // the SMMU holds the access until software resumes it: the NIC sees no error
+  bool parks = false;               // the NIC lays the operation aside until software restarts it
+  bool naks = false;                // the NIC refuses the data, and their source comes again after a back-off
 
   std::string_view follows(End end) const { return end == End::source ? at_source : at_destination; }
 };
@@ -31,21 +32,13 @@ struct AbsentPage {
 // In the order in which they are shown; the first is the default.
 std::span<const AbsentPage> absent_pages();
 
-// One of them.
-class AbsentPageChoice {
+inline constexpr char kAbsentPage[] = "answer to an absent page";
+class AbsentPageChoice : public ListChoice<AbsentPage, &absent_pages, kAbsentPage> {
  public:
-  AbsentPageChoice() = default;
-  // Throws std::invalid_argument when no answer is called so.
-  explicit AbsentPageChoice(std::string_view name) { *this = name; }
-  AbsentPageChoice& operator=(std::string_view name);
-
-  const AbsentPage& operator*() const { return absent_pages()[chosen_]; }
-  const AbsentPage* operator->() const { return &**this; }
+  using ListChoice::ListChoice;
+  using ListChoice::operator=;
   // strategy.on_source_fault or strategy.on_destination_fault, in the group that is open.
   void declare(sim::ParameterTable& table, End end);
-
- private:
-  std::size_t chosen_ = 0;
 };
 
 }  // namespace faultline::rdma

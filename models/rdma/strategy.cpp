@@ -10,12 +10,7 @@ namespace faultline::rdma {
 void Strategy::declare(sim::ParameterTable& table) {
   const auto group = table.group("strategy");
   registration.declare(table);
-  table.add_choice("translate", translate,
-                   {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
-                   {"table the device walks: the process's own, a private one filled once with the frames of prepared "
-                    "pages, or a mirror filled by faults and emptied by MMU notifiers",
-                    "",
-                    {}});
+  translate.declare(table);
   on_source_fault.declare(table, End::source);
   on_destination_fault.declare(table, End::destination);
   table.add_choice("resolve", resolve,
@@ -50,26 +45,17 @@ enum class Faults {
 };
 
 Faults faults_of(const Strategy& s) {
-  if (s.translate == Translate::private_) return Faults::ending;
+  if (s.translate->registered) return Faults::ending;
   const Abilities abilities = s.registration->abilities();
-  if (s.translate == Translate::mirrored || !abilities.keeps_present()) return Faults::usual;
+  if (s.translate->follows || !abilities.keeps_present()) return Faults::usual;
   return abilities.is_bound ? Faults::never : Faults::rare;
 }
 
 constexpr const char* kNeverFaults = "never used: pages are always present";
 const std::string kRareFaults = "only where the kernel changes the entry of a pinned or locked page: ";
 
-PolicyChoice table_of(Translate translate) {
-  const std::string key = "strategy.translate";
-  switch (translate) {
-    case Translate::shared: return {key, "shared", "the device walks the process's own page table", ""};
-    case Translate::private_:
-      return {key, "private", "the device walks a table of its own, filled with what is registered",
-              "a table of 4 KiB descriptors for what is registered"};
-    case Translate::mirrored: break;
-  }
-  return {key, "mirrored", "the device walks a table that follows the process's own: its faults fill it",
-          "a second table, and an MMU notifier at each change of the first"};
+PolicyChoice table_of(const Translation& t) {
+  return {"strategy.translate", std::string(t.name), std::string(t.walks), std::string(t.adds)};
 }
 
 PolicyChoice end_of_fault(const Strategy& s, End end) {
@@ -89,15 +75,18 @@ PolicyChoice end_of_fault(const Strategy& s, End end) {
 
 std::string pages_text(std::uint64_t pages) { return pages == 1 ? "1 page" : fmt::format("{} pages", pages); }
 
-// The choice of strategy.resolve, and what the fault thread calls.
+// The choice of strategy.resolve, and what is called.
 std::pair<std::string, std::string> name_and_call(const Strategy& s) {
-  const bool mirrored = s.translate == Translate::mirrored;
+  const Translation& t = *s.translate;
+  const auto call = [&t](const char* of_process) {
+    return t.loaded ? "handle_mm_fault" : t.follows ? "mirror_pages" : of_process;
+  };
   switch (s.resolve) {
-    case Resolve::touch_a_page: return {"touch-a-page", mirrored ? "mirror_pages" : "touch"};
-    case Resolve::touch_ahead: return {"touch-ahead", mirrored ? "mirror_pages" : "get_user_pages"};
+    case Resolve::touch_a_page: return {"touch-a-page", call("touch")};
+    case Resolve::touch_ahead: return {"touch-ahead", call("get_user_pages")};
     case Resolve::fixup_user_fault: break;
   }
-  return {"fixup-user-fault", mirrored ? "mirror_pages" : "fixup_user_fault"};
+  return {"fixup-user-fault", call("fixup_user_fault")};
 }
 
 PolicyChoice resolution(const Strategy& s) {
@@ -111,9 +100,10 @@ PolicyChoice resolution(const Strategy& s) {
   if (call == "touch") {
     meaning += "the fault thread touches the page";
   } else {
-    meaning += fmt::format("the fault thread calls {} for {} from the fault on", call, pages_text(pages));
+    const char* who = s.translate->loaded ? "the NIC's driver" : "the fault thread";
+    meaning += fmt::format("{} calls {} for {} from the fault on", who, call, pages_text(pages));
   }
-  if (s.call_pages < pages) {
+  if (s.call_pages < pages && !s.translate->loaded) {
     meaning += fmt::format(", {} a call; the fault is answered after the first call", pages_text(s.call_pages));
   }
   const bool is_ahead = pages > 1 && faults == Faults::usual;
@@ -163,7 +153,7 @@ std::vector<PolicyChoice> made_of(const Strategy& s) {
   std::vector<PolicyChoice> made{{"strategy.registration", std::string(registration.name()),
                                   std::string(registration.meaning()), std::string(registration.adds())}};
   add_own_parameters(s, made);
-  made.push_back(table_of(s.translate));
+  made.push_back(table_of(*s.translate));
   made.push_back(end_of_fault(s, End::source));
   made.push_back(end_of_fault(s, End::destination));
   made.push_back(resolution(s));

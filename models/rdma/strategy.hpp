@@ -8,16 +8,10 @@
 
 #include "models/rdma/absent_page.hpp"
 #include "models/rdma/registration/registration.hpp"
+#include "models/rdma/translation.hpp"
 #include "models/sim/parameters.hpp"
 
 namespace faultline::rdma {
-
-// Which table the device walks for the process.
-enum class Translate {
-  shared,    // the process's own page table
-  private_,  // a table of the device's own, filled once with the frames that were pinned, or hoped to stay
-  mirrored,  // a table of the device's own, filled by its faults and emptied by MMU notifiers
-};
 
 // How the fault thread of the library makes the page present.
 enum class Resolve {
@@ -29,7 +23,7 @@ enum class Resolve {
 class Strategy {
  public:
   RegistrationChoice registration;
-  Translate translate = Translate::shared;
+  TranslationChoice translate;
   AbsentPageChoice on_source_fault;
   AbsentPageChoice on_destination_fault;
   Resolve resolve = Resolve::touch_ahead;
@@ -41,7 +35,7 @@ class Strategy {
   // The target has work to do for each transfer, so that an initiator must ask it to.
   bool asks_target() const { return registration->abilities().asks_target; }
   // The device finds the pages of registered buffers and no others.
-  bool maps_only_registered() const { return translate == Translate::private_; }
+  bool maps_only_registered() const { return translate->registered; }
   // What happens to an access of the process that has this end of a transfer's data.
   const AbsentPage& on_fault(End end) const { return end == End::source ? *on_source_fault : *on_destination_fault; }
 };

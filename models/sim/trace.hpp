@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -64,7 +65,7 @@ struct Phase {
   Worker worker{};
   std::string_view label{};  // empty: the step begins a chain, or belongs to none
   std::string_view description{};
-  std::string_view parameters{};  // that the time is made of, where it is made of parameters
+  std::string_view parameters{};  // that the time is made of; NIC stands for TransferLife::nic
   std::string_view rest{};        // the label in timelines, if the step before has Mark::for_timelines
 };
 
@@ -120,11 +121,16 @@ constexpr bool all_differ(const List& list) {
 struct TransferLife {
   std::string_view part;        // what the NIC calls a part of a transfer: "block"
   std::span<const Step> steps;  // all of them, in the order in which a transfer meets them; a message's in one piece
+  std::string_view nic = "";    // the group of the NIC's parameters: what NIC stands for in Phase::parameters
   // The parameters of which the time of a message between programs is made: "exanest_library.message_*".
   std::string_view message_parameters = "";
 
   // Throws std::logic_error when the list lacks the step.
   std::size_t position(Step step) const;
+  // The step as this NIC describes it: parts that several NICs have in common report their own descriptions.
+  Step own(Step step) const;
+  // Phase::parameters of this NIC.
+  std::string parameters(const Phase& phase) const;
 };
 
 struct StepRecord {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/sim/drain.hpp"
 #include "models/sim/recycling.hpp"
-#include "models/smmu/drain.hpp"
 #include "models/smmu/register_file.hpp"
 #include "models/smmu/state.hpp"
 #include "models/smmu/tbu.hpp"
@@ -132,7 +132,7 @@ struct Smmu::Parts final : Ports, Maintenance {
 
   Smmu& module;
   State state;
-  Drain drain;
+  sim::Drain drain;
   Tcu tcu;
   RegisterFile register_file;
   std::vector<std::unique_ptr<Tbu>> tbus;

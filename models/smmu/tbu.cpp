@@ -11,7 +11,7 @@ namespace faultline::smmu {
 using sim::Time;
 using soc::AxiAttributes;
 
-Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
+Tbu::Tbu(unsigned index, State& state, Tcu& tcu, sim::Drain& drain)
     : index_(index),
       state_(state),
       tcu_(tcu),

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "models/sim/content.hpp"
+#include "models/sim/drain.hpp"
 #include "models/sim/payload.hpp"
 #include "models/sim/recycling.hpp"
-#include "models/smmu/drain.hpp"
 #include "models/smmu/state.hpp"
 #include "models/smmu/tlb.hpp"
 
@@ -94,7 +94,7 @@ struct Miss {
 
 class Tbu {
  public:
-  Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain);
+  Tbu(unsigned index, State& state, Tcu& tcu, sim::Drain& drain);
   Tbu(const Tbu&) = delete;
   Tbu& operator=(const Tbu&) = delete;
 
@@ -179,7 +179,7 @@ class Tbu {
   const unsigned index_;
   State& state_;
   Tcu& tcu_;
-  Drain& drain_;
+  sim::Drain& drain_;
   const std::array<sim::Port, 2> arrival_ports_;  // reads before writes
   const sim::Port port_;
   Tlb micro_tlb_;

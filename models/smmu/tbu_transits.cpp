@@ -7,6 +7,7 @@
 
 #include "models/smmu/tbu.hpp"
 #include "models/soc/axi.hpp"
+#include "models/soc/axi_train.hpp"
 
 namespace faultline::smmu {
 
@@ -94,9 +95,7 @@ void Tbu::cut(Transit& transit, std::uint32_t cells) {
   if (transit.state != Transit::State::passed) return;
   (transit.translated ? state_.counters.translations : state_.counters.bypassed) -= cells;
   if (transit.translated) state_.counters.micro_tlb_hits -= cells;
-  Train& train = sim::train_of(*transit.request);
-  train.times.drop_back(cells);
-  if (transit.write && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  soc::shorten_train(*transit.request, kept);
   state_.ports.recall(*transit.request, kept);
   if (transit.translated)
     drain_.answered(transit.drain_number, transit.answered() ? transit.responses.back() : sim::kNever);
@@ -126,47 +125,20 @@ void Tbu::split_off(Transit& transit, std::uint32_t kept) {
 }
 
 Payload& Tbu::part_train(Transit& transit, std::uint32_t first) {
-  Payload& payload = *transit.train;
-  Train& train = sim::train_of(payload);
-  const std::uint32_t bytes = first * train.cell_bytes;
-  Payload& payload_of_rest = state_.context.payloads.acquire();
-  Train& rest = sim::train_of(payload_of_rest);
-  rest.times = train.times.suffix(first);
-  rest.cell_bytes = train.cell_bytes;
-  if (transit.write && !train.content.empty()) {
-    rest.content = train.content.slice(bytes, rest.bytes());
-    train.content = train.content.slice(0, bytes);
-  }
-  train.times.drop_back(rest.cells());
-  sim::extension<AxiAttributes>(payload_of_rest) = sim::extension<AxiAttributes>(payload);
-  payload_of_rest.set_command(payload.get_command());
-  payload_of_rest.set_address(payload.get_address() + bytes);
-  payload_of_rest.set_data_length(rest.bytes());
-  payload_of_rest.set_streaming_width(rest.bytes());
-  state_.ports.tell(index_, payload, sim::Parted{payload_of_rest});
+  Payload& payload_of_rest = soc::part_train(*transit.train, first, state_.context.payloads);
+  state_.ports.tell(index_, *transit.train, sim::Parted{payload_of_rest});
   return payload_of_rest;
 }
 
 void Tbu::forward(Transit& transit, std::uint64_t address, std::uint64_t epoch, Time not_before) {
   transit.state = Transit::State::passed;
   under_way_.push_back(&transit);
-  const Train& from = sim::train_of(*transit.train);
   Payload& request = state_.context.payloads.acquire();
   transit.request = &request;
-  Train& train = sim::train_of(request);
-  train.times =
-      sim::not_before(transit.arrivals.shifted(state_.latency.hit), std::max(not_before, state_.context.now()));
-  train.cell_bytes = from.cell_bytes;
-  if (transit.write) train.content = from.content;
+  soc::translate_train(
+      request, *transit.train, address,
+      sim::not_before(transit.arrivals.shifted(state_.latency.hit), std::max(not_before, state_.context.now())), epoch);
   sim::extension<TransitOf>(request).transit = &transit;
-  AxiAttributes& attributes = sim::extension<AxiAttributes>(request);
-  attributes = {};
-  attributes.master_id = sim::extension<AxiAttributes>(*transit.train).master_id;
-  attributes.translation_epoch = epoch;
-  request.set_command(transit.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-  request.set_address(address);
-  request.set_data_length(train.bytes());
-  request.set_streaming_width(train.bytes());
   state_.ports.forward(request);
 }
 

@@ -139,7 +139,9 @@ std::uint32_t PerfettoTimeline::number_of(std::uint64_t transfer) {
   return number;
 }
 
-void PerfettoTimeline::on_step(const StepRecord& record) {
+void PerfettoTimeline::on_step(const StepRecord& reported) {
+  StepRecord record = reported;
+  record.step = life_.own(record.step);
   const Scope scope = record.step->scope;
   const Mark mark = record.step->mark;
   if (record.key.transfer != 0) {
@@ -147,7 +149,7 @@ void PerfettoTimeline::on_step(const StepRecord& record) {
     // What comes later than its completion leads nowhere.
     const auto found = transfers_.find(record.key.transfer);
     if (found == transfers_.end()) return;
-    scope == Scope::transfer ? transfer_step(record, found->second) : part_step(record, found->second);
+    add(record, found->second);
     if (mark == Mark::transfer_over) transfers_.erase(found);
   } else if (scope == Scope::sender || scope == Scope::receiver) {
     message_step(record);
@@ -155,6 +157,21 @@ void PerfettoTimeline::on_step(const StepRecord& record) {
     file_.instant(node(record.node).process, record.at, record.step->name);
   }
   sample(record.node);
+}
+
+// A fast NIC begins before the program's library knows the number of the transfer that it has posted.
+void PerfettoTimeline::add(const StepRecord& record, Transfer& of) {
+  constexpr std::size_t kPosted = 1;
+  const std::size_t position = life_.position(record.step);
+  const bool is_of_whole = record.step->scope == Scope::transfer;
+  const bool is_early = !of.early.empty() || (of.last == Time{0} && is_of_whole);
+  if (position > kPosted && is_early) {
+    of.early.push_back(record);
+    return;
+  }
+  is_of_whole ? transfer_step(record, of) : part_step(record, of);
+  if (position != kPosted) return;
+  for (const StepRecord& early : std::exchange(of.early, {})) add(early, of);
 }
 
 // In place of the step, of which it says more.

@@ -86,8 +86,9 @@ class PerfettoTimeline : public sim::Timeline {
   };
   struct Transfer {
     std::uint32_t number = 0;
-    Time last{0};       // step of the whole transfer
-    Time turned_to{0};  // the NIC had last something to do with it
+    Time last{0};                        // step of the whole transfer
+    Time turned_to{0};                   // the NIC had last something to do with it
+    std::vector<sim::StepRecord> early;  // steps that came before its post was told
     std::unordered_map<std::uint32_t, Part> parts;
   };
   // A slice that the next one may lengthen.
@@ -109,6 +110,7 @@ class PerfettoTimeline : public sim::Timeline {
   void set(Level& level, sim::NodeId node, const std::string& name, Unit unit, std::uint32_t rank, Time at,
            std::uint64_t value);
   void part_step(const sim::StepRecord& record, Transfer& of);
+  void add(const sim::StepRecord& record, Transfer& of);
   void transfer_step(const sim::StepRecord& record, Transfer& of);
   void message_step(const sim::StepRecord& record);
   void step_slice(const sim::StepRecord& record, const Transfer& of, Time since, std::string_view label,

@@ -5,13 +5,14 @@
 
 #include "models/drivers/exanest/steps.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using exanest::Operation;
-using exanest::Posted;
-using exanest::Status;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::Status;
 namespace step = exanest::step;
 using sim::Task;
 
@@ -27,8 +28,8 @@ rdma::Strategy tolerant(rdma::Resolve resolve, std::string_view on_fault = "term
 
 Task<Status> transfer(TwoProcesses& p, Operation operation, std::uint64_t local, std::uint64_t remote,
                       std::uint64_t length) {
-  const Posted posted = co_await p.here->library().post(p.here->thread(), operation, local, p.remote(remote), length);
-  co_return co_await p.here->library().wait(p.here->thread(), posted);
+  const Posted posted = co_await p.here->post(p.here->thread(), operation, local, p.remote(remote), length);
+  co_return co_await p.here->wait(p.here->thread(), posted);
 }
 
 constexpr std::uint64_t kNowhere = 0x7'1234'5000;  // far above what map_buffer() gives
@@ -87,15 +88,15 @@ TEST_CASE("an address without a mapping ends the transfer with an error, and the
 TEST_CASE("a transfer to a process that does not exist ends with an error when its retries are used up") {
   const Facts f = facts_from_child([] {
     platform::Machine machine;
-    machine.engine.retry_limit = 3;
+    exanest_of(machine).engine.retry_limit = 3;
     TwoProcesses p(tolerant(rdma::Resolve::touch_a_page), machine);
     Facts facts;
     facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
       const std::uint64_t local = q.buffer(*q.here, 64);
-      exanest::RemoteBuffer nobody = q.remote(kNowhere);
+      rdma::RemoteBuffer nobody = q.remote(kNowhere);
       nobody.process = 33;
-      const Posted posted = co_await q.here->library().post(q.here->thread(), Operation::write, local, nobody, 64);
-      const Status status = co_await q.here->library().wait(q.here->thread(), posted);
+      const Posted posted = co_await q.here->post(q.here->thread(), Operation::write, local, nobody, 64);
+      const Status status = co_await q.here->wait(q.here->thread(), posted);
       facts["error"] = status == Status::error;
     });
     facts["timeouts"] = p.total("dma.timeouts");
@@ -117,7 +118,7 @@ Facts into_old_pages(const rdma::Strategy& strategy) {
       const std::uint64_t local = q.buffer(*q.here, 16384);
       const std::uint64_t remote = q.buffer(*q.there, 16384);
       q.here->vm().fill(q.here->process(), local, 16384, 7);
-      exanest::Endpoint& there = *q.there;
+      rdma::Endpoint& there = *q.there;
       there.vm().page_events().mark_idle(there.thread(), there.process(), {remote, remote + 16384});
       facts["done"] = co_await transfer(q, Operation::write, local, remote, 16384) == Status::done;
       facts["right"] = q.same(local, remote, 16384);
@@ -167,7 +168,7 @@ TEST_CASE("a page that is gone again before the block is sent again faults again
         p.on_each_step = [&](const sim::StepRecord& record) {
           if (record.step != step::kRetryRequested || takes == 0) return;
           --takes;
-          exanest::Endpoint& owner = at_source ? *p.here : *p.there;
+          rdma::Endpoint& owner = at_source ? *p.here : *p.there;
           owner.vm().discard(owner.process(), cold_page, os::kPage);
         };
         facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
@@ -210,11 +211,11 @@ TEST_CASE("transfers that meet one absent page resolve it once") {
           q.here->vm().fill(q.here->process(), local, 4096, 7);
           std::vector<Posted> posted;
           for (unsigned i = 0; i < kTransfers; ++i) {
-            posted.push_back(co_await q.here->library().post(q.here->thread(), Operation::write, local + 512 * i,
-                                                             q.remote(remote + 512 * i), 512));
+            posted.push_back(co_await q.here->post(q.here->thread(), Operation::write, local + 512 * i,
+                                                   q.remote(remote + 512 * i), 512));
           }
           for (const Posted& each : posted) {
-            const Status status = co_await q.here->library().wait(q.here->thread(), each);
+            const Status status = co_await q.here->wait(q.here->thread(), each);
             facts["done"] += status == Status::done ? 1 : 0;
           }
           facts["right"] = q.same(local, remote, 4096);
@@ -240,11 +241,11 @@ TEST_CASE("other transfers go on while one waits for its page") {
         const std::uint64_t clean_local = q.buffer(*q.here, 4096);
         const std::uint64_t clean_remote = q.buffer(*q.there, 4096);
         const Posted faulting =
-            co_await q.here->library().post(q.here->thread(), Operation::write, local, q.remote(remote), 4096);
-        const Posted clean = co_await q.here->library().post(q.here->thread(), Operation::write, clean_local,
-                                                             q.remote(clean_remote), 4096);
-        const Status first = co_await q.here->library().wait(q.here->thread(), faulting);
-        const Status second = co_await q.here->library().wait(q.here->thread(), clean);
+            co_await q.here->post(q.here->thread(), Operation::write, local, q.remote(remote), 4096);
+        const Posted clean =
+            co_await q.here->post(q.here->thread(), Operation::write, clean_local, q.remote(clean_remote), 4096);
+        const Status first = co_await q.here->wait(q.here->thread(), faulting);
+        const Status second = co_await q.here->wait(q.here->thread(), clean);
         facts["done"] = first == Status::done && second == Status::done;
         facts["faulting"] = q.first(step::kNotified, faulting.transfer);
         facts["resolved"] = q.first(step::kResolveEnd, faulting.transfer);
@@ -266,9 +267,9 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
     const Facts f = facts_from_child([=] {
       rdma::Strategy strategy = tolerant(rdma::Resolve::touch_a_page, on_fault);
       strategy.registration = "pin-once";
-      strategy.translate = rdma::Translate::private_;
+      strategy.translate = "private";
       platform::Machine machine;
-      machine.engine.refault_limit = 5;
+      exanest_of(machine).engine.refault_limit = 5;
       TwoProcesses p(strategy, machine);
       Facts facts;
       facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {

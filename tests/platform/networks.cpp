@@ -3,14 +3,15 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/child.hpp"
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using exanest::Posted;
-using exanest::Status;
 using network::Routing;
 using network::TopologyKind;
+using rdma::Posted;
+using rdma::Status;
 using sim::Task;
 
 namespace {
@@ -42,8 +43,8 @@ Facts write(const platform::Machine& machine, sim::NodeId from, sim::NodeId to) 
       const std::uint64_t remote = q.buffer(*q.there, kBytes);
       q.here->vm().fill(q.here->process(), local, kBytes, 7);
       const Posted posted =
-          co_await q.here->library().post(q.here->thread(), exanest::Operation::write, local, q.remote(remote), kBytes);
-      facts["done"] = co_await q.here->library().wait(q.here->thread(), posted) == Status::done;
+          co_await q.here->post(q.here->thread(), rdma::Operation::write, local, q.remote(remote), kBytes);
+      facts["done"] = co_await q.here->wait(q.here->thread(), posted) == Status::done;
       facts["right"] = q.same(local, remote, kBytes);
       facts["ended"] = q.cluster.loop.now().count() / 1'000'000;
     });
@@ -109,7 +110,7 @@ TEST_CASE("a transfer to a router that has failed ends with an error when its re
   platform::Machine machine = machine_of(TopologyKind::fat_tree);
   machine.failures.list = "router 8 at 10 us";
   machine.shape.reroute = true;
-  machine.engine.retry_limit = 3;
+  exanest_of(machine).engine.retry_limit = 3;
   const Facts facts = write(machine, 0, 8);
   CHECK(facts.at("finished") == 1);
   CHECK(facts.at("done") == 0);

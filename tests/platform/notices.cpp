@@ -11,16 +11,17 @@
 #include "models/drivers/exanest/steps.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using exanest::Operation;
-using exanest::Posted;
-using exanest::Status;
 using rdma::Awaited;
 using rdma::Notice;
 using rdma::NoticeKind;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::Status;
 using rdma::Waiting;
 using sim::Task;
 using sim::Time;
@@ -65,7 +66,7 @@ class Pair : public TwoProcesses {
 
   std::uint64_t from = 0;
   std::uint64_t to = 0;
-  exanest::RemoteBuffer target{};  // known when its process has gone, too
+  rdma::RemoteBuffer target{};  // known when its process has gone, too
   std::vector<Time> learned;
   std::vector<std::uint16_t> indices;
   Time killed = sim::kNever;
@@ -155,8 +156,8 @@ TEST_CASE("a process that polls, sleeps or handles can be killed and closed whil
       INFO(way.name << (under_way ? ", with a write under way" : ""));
       const Facts f = facts_from_child([way, under_way] {
         platform::Machine machine;
-        machine.engine.block_timeout = 50us;
-        machine.engine.retry_limit = 2;
+        exanest_of(machine).engine.block_timeout = 50us;
+        exanest_of(machine).engine.retry_limit = 2;
         Pair p(way.awaited.kind, machine);
         Facts facts;
         p.start(p.learn_for_ever(way.awaited));
@@ -220,7 +221,7 @@ TEST_CASE("a process that has been killed posts, waits and learns no more") {
 TEST_CASE("a handler that is at work when its event comes again is called again") {
   const Facts f = facts_from_child([] {
     platform::Machine machine;
-    machine.library.completion = 100us;  // the handler's own work
+    exanest_of(machine).library.completion = 100us;  // the handler's own work
     Pair p(NoticeKind::counter, machine);
     Facts facts;
     p.start(p.learn_for_ever({NoticeKind::counter, 2, Waiting::handles}));
@@ -244,7 +245,7 @@ TEST_CASE("a handler that is at work when its event comes again is called again"
 TEST_CASE("a counter that goes round tells of each write, unless it has gone round once before it was looked at") {
   const Facts f = facts_from_child([] {
     platform::Machine machine;
-    machine.engine.event_counter_bits = 2;
+    exanest_of(machine).engine.event_counter_bits = 2;
     Pair p(NoticeKind::counter, machine);
     const Awaited awaited{NoticeKind::counter, 0, Waiting::sleeps};
     Facts facts;
@@ -270,8 +271,8 @@ TEST_CASE("a counter that goes round tells of each write, unless it has gone rou
 TEST_CASE("a queue that overflows delays notices, and loses none") {
   const Facts f = facts_from_child([] {
     platform::Machine machine;
-    machine.library.event_entries = 2;
-    machine.engine.block_timeout = 100us;
+    exanest_of(machine).library.event_entries = 2;
+    exanest_of(machine).engine.block_timeout = 100us;
     Pair p(NoticeKind::queue, machine);
     Facts facts;
     facts["finished"] = p.run([&](TwoProcesses&) -> Task<void> {
@@ -317,21 +318,21 @@ TEST_CASE("each way costs what its parameters say, from the notice until the pro
       }
       return facts;
     });
-    const platform::Machine m;
+    platform::Machine m;
     const Time took{f.at("took")};
-    const Time ends = m.library.completion;
+    const Time ends = exanest_of(m).library.completion;
     if (way.awaited.kind == NoticeKind::word) {
       // A pass over the four words, at most, and the load that sees the word's line. The engine knows of its write
       // memory.latency after the store is there for loads.
-      CHECK(took <= m.cpu.poll_latency + 4 * m.library.scan_word + ends);
+      CHECK(took <= m.cpu.poll_latency + 4 * exanest_of(m).library.scan_word + ends);
       CHECK(took + m.ddr.latency >= m.cpu.poll_latency + ends - 1us);
     } else if (way.awaited.waiting == Waiting::polls && way.awaited.kind == NoticeKind::counter) {
       CHECK(took >= ends);
       CHECK(took <= m.cpu.mmio_read + ends);
     } else if (way.awaited.waiting != Waiting::polls) {
-      const Time wakes =
-          m.cpu.irq_to_handler + m.cpu.mmio_read + m.cpu.mmio_write + m.driver.event_handler + m.cpu.context_switch;
-      const Time handles = way.awaited.waiting == Waiting::handles ? m.library.signal : Time{0};
+      const Time wakes = m.cpu.irq_to_handler + m.cpu.mmio_read + m.cpu.mmio_write +
+                         exanest_of(m).driver.event_handler + m.cpu.context_switch;
+      const Time handles = way.awaited.waiting == Waiting::handles ? exanest_of(m).library.signal : Time{0};
       const Time takes = way.awaited.kind == NoticeKind::counter ? m.cpu.mmio_read : m.cpu.mmio_write;
       CHECK(took >= wakes + handles + takes + ends - 1us);
       CHECK(took <= wakes + handles + takes + ends + 1us);

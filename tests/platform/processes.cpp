@@ -6,14 +6,15 @@
 #include "models/drivers/exanest/steps.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using exanest::Endpoint;
-using exanest::Operation;
-using exanest::Posted;
-using exanest::Status;
+using rdma::Endpoint;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::Status;
 namespace step = exanest::step;
 using sim::Task;
 
@@ -25,9 +26,9 @@ rdma::Strategy tolerant() {
   return s;
 }
 
-Task<Status> write(Endpoint& from, std::uint64_t local, exanest::RemoteBuffer remote, std::uint64_t length) {
-  const Posted posted = co_await from.library().post(from.thread(), Operation::write, local, remote, length);
-  co_return co_await from.library().wait(from.thread(), posted);
+Task<Status> write(Endpoint& from, std::uint64_t local, rdma::RemoteBuffer remote, std::uint64_t length) {
+  const Posted posted = co_await from.post(from.thread(), Operation::write, local, remote, length);
+  co_return co_await from.wait(from.thread(), posted);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
       TwoProcesses p(tolerant());
       // Banks are given in order: the last pair's is number `before`.
       std::vector<std::unique_ptr<Endpoint>> others;
-      for (unsigned i = 1; i <= before; ++i) others.push_back(p.open(1, i));
+      for (unsigned i = 1; i <= before; ++i) others.push_back(p.open(1));
       Endpoint& target = others.empty() ? *p.there : *others.back();
       Facts facts;
       facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
@@ -66,8 +67,8 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
 TEST_CASE("two processes of a node fault at once, and each is told of its own page") {
   const Facts f = facts_from_child([] {
     TwoProcesses p(tolerant());
-    const auto other_here = p.open(0, 1);
-    const auto other_there = p.open(1, 1);
+    const auto other_here = p.open(0);
+    const auto other_there = p.open(1);
     Facts facts;
     facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
       struct Pair {
@@ -81,11 +82,11 @@ TEST_CASE("two processes of a node fault at once, and each is told of its own pa
       for (const auto& [from, to] : {std::pair(q.here.get(), q.there.get()), {other_here.get(), other_there.get()}}) {
         pairs.push_back({*from, *to, q.buffer(*from, 8192, 1), q.buffer(*to, 8192, 1)});
         const Pair& pair = pairs.back();
-        posted.push_back(co_await from->library().post(from->thread(), Operation::write, pair.local,
-                                                       {1, to->process().id(), pair.remote}, 8192));
+        posted.push_back(co_await from->post(from->thread(), Operation::write, pair.local,
+                                             {1, to->process().id(), pair.remote}, 8192));
       }
       for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const Status status = co_await pairs[i].from.library().wait(pairs[i].from.thread(), posted[i]);
+        const Status status = co_await pairs[i].from.wait(pairs[i].from.thread(), posted[i]);
         facts["done"] += status == Status::done;
         facts["right"] += q.same(pairs[i].from, pairs[i].local, pairs[i].to, pairs[i].remote, 8192);
       }
@@ -98,28 +99,30 @@ TEST_CASE("two processes of a node fault at once, and each is told of its own pa
   CHECK(f == Facts{{"finished", 1}, {"done", 2}, {"right", 2}, {"pgfault", 4}, {"records", 4}, {"timeouts", 0}});
 }
 
+namespace {
+
+// Whether the process behind so many others is refused, because of this parameter.
+bool refused_behind(unsigned processes, unsigned channels, const std::string& key) {
+  platform::Machine machine;
+  exanest_of(machine).engine.channels = channels;
+  TwoProcesses p(tolerant(), machine);
+  std::vector<std::unique_ptr<Endpoint>> others;
+  while (others.size() + 1 < processes) others.push_back(p.open(1));
+  try {
+    others.push_back(p.open(1));
+  } catch (const sim::RunFailure& failure) {
+    return failure.keys() == std::vector<std::string>{key};
+  }
+  return false;
+}
+
+}  // namespace
+
 TEST_CASE("a node runs out of context banks and of channels with a message that names the parameter") {
-  const Facts f = facts_from_child([] {
-    Facts facts;
-    platform::Machine machine;
-    machine.engine.channels = 3;
-    TwoProcesses p(tolerant(), machine);
-    std::vector<std::unique_ptr<Endpoint>> others;
-    const auto refused = [&](unsigned channel, const std::string& key) {
-      try {
-        others.push_back(p.open(1, channel));
-      } catch (const sim::RunFailure& failure) {
-        return failure.keys() == std::vector<std::string>{key};
-      }
-      return false;
-    };
-    facts["channels"] = refused(3, "exanest.channels");
-    while (others.size() < 15) others.push_back(p.open(1, 2));
-    facts["banks"] = refused(2, "smmu.context_banks");
-    return facts;
-  });
-  CHECK(f.at("channels") == 1);
-  CHECK(f.at("banks") == 1);
+  const Facts channels = facts_from_child([] { return Facts{{"refused", refused_behind(3, 3, "exanest.channels")}}; });
+  CHECK(channels.at("refused") == 1);
+  const Facts banks = facts_from_child([] { return Facts{{"refused", refused_behind(16, 64, "smmu.context_banks")}}; });
+  CHECK(banks.at("refused") == 1);
 }
 
 TEST_CASE("a kernel that gives a frame away without telling the SMMU shows as stale accesses") {

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "models/platform/lives.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
 #include "workloads/point_metrics.hpp"
@@ -31,9 +30,8 @@ class Log : public sim::StepListener {
   std::size_t steps() const { return records_.size(); }
 
   // In order of time. Of a run that was cut short only what lies before the cut.
-  std::string text(sim::Time end) {
+  std::string text(sim::Time end, const sim::TransferLife& life) {
     std::erase_if(records_, [end](const StepRecord& r) { return r.at >= end; });
-    const sim::TransferLife& life = platform::Node::life();
     const auto order = [&](const StepRecord& r) { return std::tuple(r.at, r.node, life.position(r.step), r.key); };
     std::sort(records_.begin(), records_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
     std::string lines;
@@ -123,7 +121,7 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
   } catch (const sim::RunFailure& failure) {
     ending = failure.what();
   }
-  return log.text(configuration.workload.time_limit) + ending;
+  return log.text(configuration.workload.time_limit, cluster.life()) + ending;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

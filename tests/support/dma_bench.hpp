@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "models/nic/exanest/engine.hpp"
-#include "models/nic/exanest/notice.hpp"
 #include "models/nic/exanest/steps.hpp"
+#include "models/nic/path/notice.hpp"
 #include "models/sim/train_server.hpp"
 #include "models/soc/axi.hpp"
 #include "tests/support/dma_fabric.hpp"
@@ -384,7 +384,7 @@ class DmaBench : public sim::StepListener {
       const std::uint64_t block = privileged_read(node, exanest::reg::kFaultWord3);
       privileged_write(node, exanest::reg::kFaultPop, 0);
       if (pages_appear) memory[node]->appear(page / sim::kPageBytes);
-      send(node, static_cast<sim::NodeId>(who >> 32), exanest::reg::kMessageToFirmware,
+      send(node, static_cast<sim::NodeId>(who >> 32), exanest::reg::kMessageToNic,
            {exanest::reg::kRetransmit, transfer, block});
     }
   }

@@ -23,7 +23,7 @@ inline PresetTexts preset_texts(const std::filesystem::path& folder, const std::
   for (std::string line; std::getline(file, line);) {
     const std::string key = line.substr(0, line.find(' '));
     const bool is_base = key == "based_on";
-    if (!is_base && !key.starts_with("strategy.")) continue;
+    if (!is_base && key.find('.') == std::string::npos) continue;
     std::string value = line.substr(line.find("= ") + 2);
     std::erase(value, '"');
     if (is_base) {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
-#include "models/drivers/exanest/event_service.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
 #include "models/drivers/exanest/library.hpp"
-#include "models/nic/exanest/event_source.hpp"
+#include "models/drivers/library/event_service.hpp"
 #include "models/nic/exanest/registers.hpp"
+#include "models/nic/path/event_source.hpp"
 #include "models/soc/ddr.hpp"
 #include "tests/support/memory_master.hpp"
 #include "tests/support/node.hpp"
@@ -239,7 +239,7 @@ struct RdmaBench : sim::StepListener {
   mmu500::SmmuDriver driver{config.smmu_driver, node.context, cpu, kSmmu, 4, os::VaBits::bits39, nullptr, false};
   exanest::FaultLog fault_log{node.context, vm};
   exanest::FaultService faults{config.driver, node.context, cpu, interrupts, 0, driver, fault_log, kPrivileged};
-  exanest::EventService events{config.driver, node.context, cpu, interrupts, 1, kPrivileged};
+  library::EventService events{config.driver, node.context, cpu, kPrivileged};
   Events event_counters;
   os::Process& process = *vm.create_process("process");
   exanest::Library library{config.library, node.context, cpu, vm, process, ddr, kEngine, kChannel};
@@ -263,8 +263,8 @@ struct RdmaBench : sim::StepListener {
 };
 
 // The next message, whose slot is given back.
-inline Task<exanest::Message> receive(exanest::Library& library, cpu::Execution& thread) {
-  const exanest::Message message = co_await library.take(thread);
+inline Task<rdma::Message> receive(exanest::Library& library, cpu::Execution& thread) {
+  const rdma::Message message = co_await library.take(thread);
   co_await library.give_back(thread);
   co_return message;
 }

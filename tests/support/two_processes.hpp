@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/cluster.hpp"
+#include "models/platform/endpoints.hpp"
 
 namespace faultline::test {
 
@@ -16,25 +16,20 @@ class TwoProcesses : public sim::StepListener {
  public:
   explicit TwoProcesses(const rdma::Strategy& strategy, const platform::Machine& machine = {}, sim::NodeId at = 0,
                         sim::NodeId other = 1)
-      : cluster("cluster", machine, 1), strategy_(strategy), machine_(machine) {
+      : cluster("cluster", machine, 1), strategy_(strategy) {
     cluster.boot();
-    here = open(at, 0, strategy.on_source_fault->name);
-    there = open(other, 0, strategy.on_destination_fault->name);
+    here = open(at, strategy.on_source_fault->name, rdma::End::source);
+    there = open(other, strategy.on_destination_fault->name, rdma::End::destination);
     cluster.steps().listen(*this);
   }
 
-  // A further process with a DMA channel of its own, whose faults end so.
-  std::unique_ptr<exanest::Endpoint> open(sim::NodeId id, unsigned channel, std::string_view on_fault = "terminate") {
+  // A further process, whose faults end so.
+  std::unique_ptr<rdma::Endpoint> open(sim::NodeId id, std::string_view on_fault, rdma::End end = rdma::End::source) {
     rdma::Strategy own = strategy_;
-    own.on_source_fault = own.on_destination_fault = on_fault;
-    platform::Node& node = cluster.node(id);
-    const exanest::Endpoint::Device device{
-        node.smmu_driver,        node.faults, node.ddr, node.engine, node.events, platform::kEngineBase,
-        machine_.engine.channels};
-    const exanest::Endpoint::Host host{node.context, node.cpu, node.vm};
-    return std::make_unique<exanest::Endpoint>(own, machine_.library, host, device, "process", channel,
-                                               rdma::End::source);
+    (end == rdma::End::source ? own.on_source_fault : own.on_destination_fault) = on_fault;
+    return platform::open_endpoint(cluster.node(id), own, {}, "process", end);
   }
+  std::unique_ptr<rdma::Endpoint> open(sim::NodeId id) { return open(id, strategy_.on_source_fault->name); }
 
   // Runs the program to its end. False: it waits for ever, or for longer than ten seconds.
   bool run(std::function<sim::Task<void>(TwoProcesses&)> program) {
@@ -45,15 +40,14 @@ class TwoProcesses : public sim::StepListener {
   void start(sim::Task<void> task) { tasks_.start(std::move(task)); }
 
   // Memory that the program uses already, `absent` pages of it cold from the start of the buffer on.
-  std::uint64_t buffer(exanest::Endpoint& owner, std::uint64_t bytes, std::uint64_t absent = 0) {
+  std::uint64_t buffer(rdma::Endpoint& owner, std::uint64_t bytes, std::uint64_t absent = 0) {
     const std::uint64_t address = owner.map_buffer(bytes, 0);
     const std::uint64_t cold = absent * os::kPage;
     if (bytes > cold) owner.vm().make_present(owner.process(), address + cold, bytes - cold);
     return address;
   }
-  exanest::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
-  static bool same(exanest::Endpoint& a, std::uint64_t at_a, exanest::Endpoint& b, std::uint64_t at_b,
-                   std::uint32_t bytes) {
+  rdma::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
+  static bool same(rdma::Endpoint& a, std::uint64_t at_a, rdma::Endpoint& b, std::uint64_t at_b, std::uint32_t bytes) {
     return a.vm().read(a.process(), at_a, bytes) == b.vm().read(b.process(), at_b, bytes);
   }
   bool same(std::uint64_t at_here, std::uint64_t at_there, std::uint32_t bytes) const {
@@ -83,8 +77,8 @@ class TwoProcesses : public sim::StepListener {
   }
 
   platform::Cluster cluster;
-  std::unique_ptr<exanest::Endpoint> here;   // source of writes
-  std::unique_ptr<exanest::Endpoint> there;  // destination of writes
+  std::unique_ptr<rdma::Endpoint> here;   // source of writes
+  std::unique_ptr<rdma::Endpoint> there;  // destination of writes
   std::vector<sim::StepRecord> steps;
   std::function<void(const sim::StepRecord&)> on_each_step;
 
@@ -96,7 +90,6 @@ class TwoProcesses : public sim::StepListener {
   }
 
   const rdma::Strategy strategy_;
-  const platform::Machine machine_;
   bool finished_ = false;
   sim::TaskGroup tasks_;
 };

@@ -53,7 +53,9 @@ void check_complete(const PerfettoTrace& trace, std::size_t transfers, std::size
   for (const auto& [flow, on] : trace.flows()) {
     CAPTURE(flow, names(on));
     of_transfers += is_of_block(flow) ? 0 : 1;
-    CHECK(on.front().name == (is_of_block(flow) ? "R5 block scheduling" : "user post"));
+    const bool is_scheduling = on.front().name == "R5 block scheduling" || on.front().name == "DMA block scheduling";
+    CHECK(is_of_block(flow) == is_scheduling);
+    if (!is_of_block(flow)) CHECK(on.front().name == "user post");
     CHECK(on.back().category == (is_of_block(flow) ? "DMA engine" : "library"));
     if (!is_of_block(flow)) CHECK(on.back().name == "poll");
     for (const auto& slice : on) {
@@ -184,6 +186,7 @@ TEST_CASE("Flows are complete whatever the strategy and whoever sends") {
       CAPTURE(name, kind);
       const Settings settings = preset + Settings{{"workload.kind", kind},
                                                   {"workload.size", "40 KiB"},
+                                                  {"elan.block_bytes", "16 KiB"},
                                                   {"workload.cold", "both"},
                                                   {"workload.iterations", 2}};
       if (!workloads::conflicts(test::configuration(settings)).empty()) continue;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/sim/units.hpp"
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/point.hpp"
 
 using namespace faultline;
@@ -42,31 +43,33 @@ void check_software(const Settings& settings, const std::string& where, int page
   const platform::Machine& m = c.machine;
   const auto software = [&](sim::Time cost) { return at_clock(cost, m.cpu); };
   const auto firmware = [&](sim::Time cost) {
-    return cost.count() * (m.engine.r5.stated_clock.hertz / 1'000'000) / (m.engine.r5.clock.hertz / 1'000'000);
+    return cost.count() * (exanest_of(m).engine.r5.stated_clock.hertz / 1'000'000) /
+           (exanest_of(m).engine.r5.clock.hertz / 1'000'000);
   };
   const std::int64_t read = m.cpu.mmio_read.count();
   const std::int64_t write = m.cpu.mmio_write.count();
   REQUIRE(p.count("faults") == 1);
 
-  CHECK(p.row("user post") == software(m.library.post) + 7 * write);
-  CHECK(p.row("R5 start") == firmware(m.engine.transfer_startup));
-  CHECK(p.row("R5 block scheduling") == firmware(m.engine.block_scheduling));
-  CHECK(p.row("fault record") == m.axi.pl_clock.cycles(m.engine.fault_logging).count());
+  CHECK(p.row("user post") == software(exanest_of(m).library.post) + 7 * write);
+  CHECK(p.row("R5 start") == firmware(exanest_of(m).engine.transfer_startup));
+  CHECK(p.row("R5 block scheduling") == firmware(exanest_of(m).engine.block_scheduling));
+  CHECK(p.row("fault record") == m.axi.pl_clock.cycles(exanest_of(m).engine.fault_logging).count());
   // FSR, FSYNR0, FAR, CBFRSYNRA; FSR is cleared.
   CHECK(p.row("handler", where) == software(m.smmu_driver.handler_body) + 4 * read + write);
   CHECK(p.row("tasklet dispatch", where) == software(m.cpu.tasklet_delay));
   // The FIFO's count, the record's four words, its removal, the count again.
-  CHECK(p.row("tasklet", where) == 6 * read + write + software(m.driver.netlink_send));
-  CHECK(p.row("netlink and wake-up", where) == software(m.cpu.context_switch) + software(m.driver.netlink_receive));
-  CHECK(p.row("library parse", where) == software(m.library.parse_fault));
+  CHECK(p.row("tasklet", where) == 6 * read + write + software(exanest_of(m).driver.netlink_send));
+  CHECK(p.row("netlink and wake-up", where) ==
+        software(m.cpu.context_switch) + software(exanest_of(m).driver.netlink_receive));
+  CHECK(p.row("library parse", where) == software(exanest_of(m).library.parse_fault));
   // What is only read gets the shared zero page.
   const bool read_only = std::string_view(where) == "source";
   const std::int64_t page = read_only ? software(m.os.fault_no_alloc) : software(m.os.anon_minor_fault) + zeroing(c);
   CHECK(p.row("resolve", where) ==
         (touch_ahead ? software(m.os.syscall) + pages * (page + software(m.os.gup_per_page)) : page));
-  CHECK(p.row("retry request", where) == software(m.library.post_retry) + 4 * write);
-  CHECK(p.row("R5 retry processing (resend)") == firmware(m.engine.retransmit_processing));
-  CHECK(p.row("R5 block scheduling (resend)") == firmware(m.engine.block_scheduling));
+  CHECK(p.row("retry request", where) == software(exanest_of(m).library.post_retry) + 4 * write);
+  CHECK(p.row("R5 retry processing (resend)") == firmware(exanest_of(m).engine.retransmit_processing));
+  CHECK(p.row("R5 block scheduling (resend)") == firmware(exanest_of(m).engine.block_scheduling));
   CHECK(p.rows() == p.latency());
 }
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "models/platform/lives.hpp"
+#include "models/platform/nics.hpp"
 #include "tests/support/toy_nic.hpp"
 
 using namespace std::chrono_literals;
@@ -96,7 +96,8 @@ TEST_CASE("A message is broken down up to the program that has it") {
 }
 
 TEST_CASE("Lists of steps hold each once, under names and labels of their own") {
-  for (const sim::TransferLife& life : platform::kLives) {
+  for (const auto& kind : platform::nic_kinds()) {
+    const sim::TransferLife& life = kind->life();
     std::set<std::string_view> names;
     std::set<std::string_view> labels;
     for (const sim::Step step : life.steps) {

@@ -17,11 +17,11 @@ namespace faultline::test {
 
 namespace step = exanest::step;
 using namespace std::chrono_literals;
-using exanest::Operation;
-using exanest::Posted;
-using exanest::Status;
 using os::kHugePage;
 using os::kPage;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::Status;
 using sim::Content;
 using sim::Step;
 using sim::Task;
@@ -29,7 +29,7 @@ using sim::Task;
 inline constexpr std::uint64_t kBlock = 16384;
 inline constexpr std::int64_t kMicrosecond = 1'000'000;
 
-inline rdma::Strategy tolerant(rdma::Translate translate = rdma::Translate::shared) {
+inline rdma::Strategy tolerant(std::string_view translate = "shared") {
   rdma::Strategy s;
   s.resolve = rdma::Resolve::touch_a_page;
   s.translate = translate;
@@ -57,11 +57,11 @@ inline Buffers buffers(TwoProcesses& p, std::uint64_t length, std::uint64_t abse
 }
 
 inline Task<Posted> post(TwoProcesses& p, const Buffers& b, Operation operation = Operation::write) {
-  return p.here->library().post(p.here->thread(), operation, b.local, p.remote(b.remote), b.length);
+  return p.here->post(p.here->thread(), operation, b.local, p.remote(b.remote), b.length);
 }
 inline Task<Status> transfer(TwoProcesses& p, const Buffers& b) {
   const Posted posted = co_await post(p, b);
-  co_return co_await p.here->library().wait(p.here->thread(), posted);
+  co_return co_await p.here->wait(p.here->thread(), posted);
 }
 inline bool arrived(TwoProcesses& p, const Buffers& b, std::uint64_t seed = 7) {
   return p.there->vm().read(p.there->process(), b.remote, b.length) == Content::pattern(seed, 0, b.length);
@@ -69,13 +69,13 @@ inline bool arrived(TwoProcesses& p, const Buffers& b, std::uint64_t seed = 7) {
 
 // Something that the kernel of an endpoint's node does, begun in the midst of hardware's events.
 using Kernel = std::function<Task<void>(cpu::Execution& exec, os::Vm& vm, os::Process& process)>;
-inline Task<void> kernel_does(TwoProcesses& p, exanest::Endpoint& owner, Kernel what) {
+inline Task<void> kernel_does(TwoProcesses& p, rdma::Endpoint& owner, Kernel what) {
   co_await p.cluster.loop.delay(1ns);
   cpu::Execution& exec = p.cluster.node(owner.node()).cpu.new_thread("kernel");
   co_await what(exec, owner.vm(), owner.process());
 }
 // At the n-th step of this kind; several may be waited for.
-inline void at_step(TwoProcesses& p, Step step, unsigned n, exanest::Endpoint& owner, Kernel what) {
+inline void at_step(TwoProcesses& p, Step step, unsigned n, rdma::Endpoint& owner, Kernel what) {
   p.on_each_step = [&p, step, left = n, &owner, what, others = p.on_each_step](const sim::StepRecord& record) mutable {
     if (others) others(record);
     if (record.step != step || left == 0 || --left > 0) return;

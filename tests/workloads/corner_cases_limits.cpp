@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "tests/support/exanest_of.hpp"
 #include "tests/support/point.hpp"
 #include "tests/workloads/corner_case.hpp"
 
@@ -61,7 +62,7 @@ TEST_CASE("C9: the target forks, and its child keeps what was there, whether the
 
 TEST_CASE("C9: the target's child exits, and the device goes on with the parent's pinned pages by a table of its own") {
   for (const bool owner_unmaps : {false, true}) {
-    rdma::Strategy strategy = tolerant(rdma::Translate::private_);
+    rdma::Strategy strategy = tolerant("private");
     strategy.registration = "pin-once";
     platform::Machine machine;
     machine.os.kernel.version = os::KernelVersion::linux_4_9;
@@ -90,7 +91,7 @@ TEST_CASE("C9: the target's child exits, and the device goes on with the parent'
 }
 
 TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails alone") {
-  rdma::Strategy strategy = tolerant(rdma::Translate::private_);
+  rdma::Strategy strategy = tolerant("private");
   strategy.registration = "pin-once";
   platform::Machine machine;
   machine.smmu_driver.hupcf = false;
@@ -106,8 +107,8 @@ TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails 
     co_await there.add(p.there->thread());
     const Posted first = co_await post(p, bad);
     const Posted second = co_await post(p, good);
-    facts["bad failed"] = co_await p.here->library().wait(p.here->thread(), first) == Status::error;
-    facts["done"] = co_await p.here->library().wait(p.here->thread(), second) == Status::done;
+    facts["bad failed"] = co_await p.here->wait(p.here->thread(), first) == Status::error;
+    facts["done"] = co_await p.here->wait(p.here->thread(), second) == Status::done;
     facts["right"] = arrived(p, good);
     facts["held off"] = p.total("library.held_off");
   });
@@ -191,7 +192,7 @@ TEST_CASE("C12: a fault in the midst of a message sends its block again, whichev
     for (const std::uint64_t page : {0, 1, 2, 3, 5, 7}) {
       const Facts f = played([=](TwoProcesses& p, Facts& facts) -> Task<void> {
         const Buffers b = buffers(p, 2 * kBlock);
-        exanest::Endpoint& owner = at_source ? *p.here : *p.there;
+        rdma::Endpoint& owner = at_source ? *p.here : *p.there;
         const std::uint64_t va = (at_source ? b.local : b.remote) + page * kPage;
         owner.vm().discard(owner.process(), va, kPage);
         facts["done"] = co_await transfer(p, b) == Status::done;
@@ -211,20 +212,20 @@ TEST_CASE("C12: a fault in the midst of a message sends its block again, whichev
 TEST_CASE("C13: several peers fault on one page, which is resolved once") {
   const Facts f = played([](TwoProcesses& p, Facts& facts) -> Task<void> {
     const std::uint64_t remote = p.buffer(*p.there, kPage, 1);
-    const auto second = p.open(2, 0);
-    const auto third = p.open(3, 0);
-    const std::array<exanest::Endpoint*, 3> peers{p.here.get(), second.get(), third.get()};
+    const auto second = p.open(2);
+    const auto third = p.open(3);
+    const std::array<rdma::Endpoint*, 3> peers{p.here.get(), second.get(), third.get()};
     std::vector<Posted> posted;
     std::uint64_t at = remote;
-    for (exanest::Endpoint* peer : peers) {
+    for (rdma::Endpoint* peer : peers) {
       const std::uint64_t local = p.buffer(*peer, 512);
       peer->vm().fill(peer->process(), local, 512, 20 + peer->node());
-      posted.push_back(co_await peer->library().post(peer->thread(), Operation::write, local, p.remote(at), 512));
+      posted.push_back(co_await peer->post(peer->thread(), Operation::write, local, p.remote(at), 512));
       at += 512;
     }
     at = remote;
     for (std::size_t i = 0; i < peers.size(); ++i, at += 512) {
-      const Status status = co_await peers[i]->library().wait(peers[i]->thread(), posted[i]);
+      const Status status = co_await peers[i]->wait(peers[i]->thread(), posted[i]);
       facts["done"] += status == Status::done;
       const Content got = p.there->vm().read(p.there->process(), at, 512);
       facts["right"] += got == Content::pattern(20 + peers[i]->node(), 0, 512);
@@ -261,7 +262,7 @@ TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
 
 TEST_CASE("C15: a page that is gone at each retry ends the transfer with an error, and the next one works") {
   platform::Machine machine;
-  machine.engine.refault_limit = 3;
+  exanest_of(machine).engine.refault_limit = 3;
   const Facts f = played(tolerant(), machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     const Buffers b = buffers(p, kPage, 0, 1);
     p.on_each_step = [&](const sim::StepRecord& record) {
@@ -308,18 +309,18 @@ TEST_CASE("C16: collapse, split, migration and NUMA hints of memory that is only
 namespace {
 
 // What the kernel does to a process that is killed: the device is taken away first, as MMU notifiers' release does.
-Task<void> kill_process(TwoProcesses& p, exanest::Endpoint& owner, cpu::Execution& exec) {
+Task<void> kill_process(TwoProcesses& p, rdma::Endpoint& owner, cpu::Execution& exec) {
   platform::Node& node = p.cluster.node(owner.node());
   os::Process& process = owner.process();
   co_await node.smmu_driver.detach(exec, process);
-  node.faults.close(process.id());
+  dynamic_cast<exanest::Nic&>(*node.nic).faults().close(process.id());
   co_await node.vm.exit(exec, process);
 }
 
 platform::Machine impatient() {
   platform::Machine machine;
-  machine.engine.retry_limit = 3;
-  machine.engine.block_timeout = 1ms;
+  exanest_of(machine).engine.retry_limit = 3;
+  exanest_of(machine).engine.block_timeout = 1ms;
   return machine;
 }
 
@@ -332,7 +333,7 @@ TEST_CASE("C17: the target's process is killed with DMA outstanding, pinned memo
       strategy.on_destination_fault = on_fault;
       const Facts f = played(strategy, impatient(), [pinned](TwoProcesses& p, Facts& facts) -> Task<void> {
         const Buffers b = buffers(p, 16 * kBlock, 0, pinned ? 0 : 8);
-        const auto neighbour = p.open(1, 1);
+        const auto neighbour = p.open(1);
         platform::Node& node = p.cluster.node(1);
         os::Process& process = p.there->process();
         if (pinned) {
@@ -353,9 +354,9 @@ TEST_CASE("C17: the target's process is killed with DMA outstanding, pinned memo
         const std::uint64_t local = p.buffer(*p.here, kBlock);
         const std::uint64_t remote = p.buffer(*neighbour, kBlock, 4);
         p.here->vm().fill(p.here->process(), local, kBlock, 4);
-        const exanest::RemoteBuffer to{1, neighbour->process().id(), remote};
-        const Posted posted = co_await p.here->library().post(p.here->thread(), Operation::write, local, to, kBlock);
-        facts["neighbour is done"] = co_await p.here->library().wait(p.here->thread(), posted) == Status::done;
+        const rdma::RemoteBuffer to{1, neighbour->process().id(), remote};
+        const Posted posted = co_await p.here->post(p.here->thread(), Operation::write, local, to, kBlock);
+        facts["neighbour is done"] = co_await p.here->wait(p.here->thread(), posted) == Status::done;
         facts["neighbour is right"] = TwoProcesses::same(*p.here, local, *neighbour, remote, kBlock);
       });
       INFO("pinned " << pinned << ", on_fault " << on_fault);

@@ -117,7 +117,7 @@ TEST_CASE("programs: with a strategy of its own one inherits nothing of the run'
   CHECK(reason_against(run_has + mine + Settings{{"program.mine.own_strategy", true}}) == "none");
   workloads::Configuration c = configuration(run_has + mine + Settings{{"program.mine.own_strategy", true}});
   const auto own = workloads::configurations_of_programs(c).front();
-  CHECK(own.strategy.translate == rdma::Translate::shared);
+  CHECK(own.strategy.translate->name == "shared");
   CHECK(own.strategy.resolve == rdma::Resolve::touch_ahead);
 }
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "models/platform/lives.hpp"
+#include "models/platform/nics.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/story/telling.hpp"
 
@@ -239,7 +239,8 @@ TEST_CASE("page states follow a fault: no entry, then a frame, then a TLB entry 
 }
 
 TEST_CASE("every step of every NIC has a sentence, but for faults, which are told otherwise") {
-  for (const sim::TransferLife& life : platform::kLives) {
+  for (const auto& kind : platform::nic_kinds()) {
+    const sim::TransferLife& life = kind->life();
     for (const sim::Step& step : life.steps) {
       INFO(step->name);
       if (step->mark != sim::Mark::told_as_fault) CHECK(step->told.ends_with("."));

@@ -58,11 +58,12 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
   }
   // Nobody sends a message again that did not fit in the receiver's mailbox.
   const unsigned asking = w.window * peers_of(w, kind, nodes);
-  if (configuration.strategy.asks_target() && asking > platform::most_waiting_messages()) {
+  const unsigned places = machine.nic->most_waiting_messages();
+  if (configuration.strategy.asks_target() && asking > places) {
     add({"strategy.registration", "workload.window", "workload.peers"},
         fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
                     "messages",
-                    asking, platform::most_waiting_messages()),
+                    asking, places),
         "take fewer peers or a smaller window");
   }
 }

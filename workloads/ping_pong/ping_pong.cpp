@@ -22,7 +22,7 @@ enum Outcome : std::uint64_t { kArrived, kFailed };
 unsigned words_of(const TransferConfig& w) { return std::max(w.peers, 1u); }
 
 std::uint64_t bytes_of_notices(const TransferConfig& w, const platform::Machine& machine) {
-  return platform::bytes_of_notices(machine, awaited_by(w.notify).kind, words_of(w));
+  return machine.nic->bytes_of_notices(awaited_by(w.notify).kind, words_of(w));
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ void check_notices(const Configuration& configuration, const AddConflict& add) {
         "take workload.notify = \"word\", or leave workload.peers at its default");
   }
   if (w.notify != Notify::polled_byte) return;
-  if (!platform::is_placed_in_order(w.source_offset, w.destination_offset, w.size)) {
+  if (!configuration.machine.nic->is_placed_in_order(w.source_offset, w.destination_offset, w.size)) {
     add({"workload.notify", "workload.size", "workload.source_offset", "workload.destination_offset"},
         "the NIC places cells and blocks in any order, so that the last byte may be there before others: a polled byte "
         "says that all is there only of a write of one cell, up to 256 B within one page",
@@ -207,7 +207,7 @@ void check_notices(const Configuration& configuration, const AddConflict& add) {
 
 // The device has them in a table of its own only if they are pinned or locked there.
 std::uint64_t locked_for_notices(const Configuration& configuration) {
-  if (configuration.strategy.translate != rdma::Translate::private_) return 0;
+  if (!configuration.strategy.translate->registered) return 0;
   return sim::page_end(bytes_of_notices(configuration.workload, configuration.machine));
 }
 

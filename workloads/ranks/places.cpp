@@ -98,7 +98,7 @@ void check_locked(std::uint64_t bytes, const Configuration& configuration, const
 // Nobody sends a message again that did not fit. A rank asks for one buffer at a time, and lets go of others meanwhile.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
   const std::size_t asking = senders * (configuration.workload.window + std::size_t{1});
-  const unsigned places = platform::most_waiting_messages();
+  const unsigned places = configuration.machine.nic->most_waiting_messages();
   if (!configuration.strategy.asks_target() || asking <= places) return;
   add({"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"},
       fmt::format("{} messages about buffers may be under way to one rank, and its mailbox holds {}", asking, places),

@@ -54,6 +54,7 @@ Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim
       strategy_(configuration.strategy),
       buffers_(configuration.reuse.buffers),
       again_(configuration.reuse.again),
+      touches_(configuration.reuse.target_touches),
       clock_(cluster.node(config_.initiator).context),
       set_up_(cluster.loop, config_.ranks, [this] { return set_up_ends(); }),
       warmed_up_(cluster.loop, config_.ranks, [this] { return measurement_begins(clock_.loop); }),
@@ -184,6 +185,9 @@ Task<void> Reuse::remap(Pair& pair, Side& side, unsigned index) {
   const auto mapped = co_await vm.mmap(*side.mapper, endpoint.process(), config_.size, options);
   check_buffer(mapped.error, "mapping", vm);
   address = mapped.value;
+  if (touches_ && &side == &pair.target) {
+    check_buffer(co_await vm.touch_range(*side.mapper, endpoint.process(), address, config_.size, true), "writing", vm);
+  }
   if (!pair.served.empty() && &side == &pair.target) pair.served[index].buffer = side.buffer(index, config_.size);
 }
 

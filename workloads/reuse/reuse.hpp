@@ -87,6 +87,7 @@ class Reuse : public Program {
   const rdma::Strategy strategy_;
   const unsigned buffers_;
   const double again_;
+  const bool touches_;
   const sim::Context& clock_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   Gathering set_up_;

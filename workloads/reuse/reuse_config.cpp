@@ -19,6 +19,12 @@ void ReuseConfig::declare(sim::ParameterTable& table) {
        "both programs unmap theirs and map new memory in its place",
        "",
        {}});
+  table.add_flag(
+      "target_touches", target_touches,
+      {"kind reuse: the target's program writes to each page of new memory before it lets others write there, "
+       "so that the page is there; the time is in remap_mean",
+       "",
+       {}});
 }
 
 }  // namespace faultline::workloads

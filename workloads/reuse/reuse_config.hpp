@@ -18,6 +18,7 @@ struct ReuseConfig {
   unsigned buffers = 16;
   Draw draw = Draw::ring;
   double again = 1;
+  bool target_touches = false;
 
   void declare(sim::ParameterTable& table);
 };

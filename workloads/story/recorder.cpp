@@ -52,6 +52,7 @@ void StoryRecorder::on_step(const sim::StepRecord& record) {
   if (!own && !of_node) return;
   if (steps_.size() < kMostSteps) {
     steps_.push_back(record);
+    steps_.back().step = cluster_.life().own(record.step);
   } else {
     ++left_out_;
   }

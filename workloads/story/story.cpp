@@ -133,7 +133,7 @@ void Writer::add_steps() {
                        from, record.at, from == record.at ? "instant" : "step");
     made["label"] = label_of(record.step) + trace::resend_text(record.key.attempt);
     made["text"] = info.told;
-    made["cost"] = list_of(info.phase.parameters);
+    made["cost"] = list_of(cluster_.life().parameters(info.phase));
     made["part"] = record.key.part;
     made["attempt"] = record.key.attempt;
     made["main"] = decides;

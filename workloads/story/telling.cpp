@@ -180,7 +180,7 @@ void Telling::tell_chain(std::vector<Told>& told) const {
     if (i == 0 || phase.label.empty()) continue;
     one.took = record.at - chain_[i - 1].at;
     one.label = std::string(phase.label) + trace::resend_text(record.key.attempt);
-    one.cost = phase.parameters;
+    one.cost = life_.parameters(phase);
   }
 }
 
@@ -209,7 +209,7 @@ Told Telling::told_of(const StepRecord& record) const {
   one.took = record.at - began(record);
   if (one.took == Time{0}) return one;
   one.label = std::string(record.step->phase.label);
-  one.cost = record.step->phase.parameters;
+  one.cost = life_.parameters(record.step->phase);
   return one;
 }
 

@@ -21,7 +21,7 @@ struct Told {
   std::string who;
   std::string text;           // a sentence or two
   std::string label{};        // of its row of the fault breakdown; may be empty
-  std::string_view cost{};    // the parameters that its time is made of
+  std::string cost{};         // the parameters that its time is made of
   std::uint32_t attempt = 0;  // of the part that was over last
   bool is_fault = false;      // of the device, in one of the transfer's buffers
 };

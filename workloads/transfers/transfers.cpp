@@ -43,7 +43,9 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
   initiator_ = open_program(configuration, cluster.node(config_.initiator), !reads(), "initiator");
   target_ = open_program(configuration, cluster.node(config_.target), reads(), "target");
   handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
-  for (const unsigned node : {config_.initiator, config_.target}) fault_progress_.emplace_back(cluster.node(node));
+  for (const unsigned node : {config_.initiator, config_.target}) {
+    fault_progress_.emplace_back(cluster.nic_kind(), cluster.node(node));
+  }
   ends_ = &initiator_->thread();
   cluster.steps().listen(breakdown_);
   const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;

@@ -1,109 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/drivers/exanest/fault_log.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-
 #include "models/smmu/steps.hpp"
 
 namespace faultline::exanest {
 
-namespace {
-
-// More than are under way at one node at a time: those that are forgotten have ended.
-constexpr std::size_t kMostBlocks = 512;
-
-std::string counter_name(const os::FaultCauseDoc& doc) { return std::string("driver.faults_") + doc.name; }
-
-}  // namespace
-
-FaultLog::FaultLog(const sim::Context& context, const os::Vm& vm)
-    : context_(context),
-      vm_(vm),
-      injected_(context.statistics.counter("driver.faults_injected", "count",
-                                           "fault records whose cause an experiment has injected")),
-      again_(context.statistics.counter("driver.refaults", "count",
-                                        "fault records of a page for which the block had been sent again already")) {
-  for (const os::FaultCauseDoc& doc : os::kFaultCauseDocs) {
-    causes_.at(static_cast<std::size_t>(doc.cause)) =
-        &context.statistics.counter(counter_name(doc), "count", doc.description);
-  }
-}
-
 void FaultLog::access_faulted(const smmu::FaultNotice& notice) {
+  const bool held_off = notice.kind == smmu::FaultKind::none;
   Fault fault{vm_.fault_reason(notice.asid, notice.table, notice.va, notice.write), notice.again};
-  os::FaultReason& reason = fault.reason;
-  if (notice.kind == smmu::FaultKind::external) reason.cause = os::FaultCause::bus_error;
-  if (notice.kind == smmu::FaultKind::none && reason.usable()) reason.cause = os::FaultCause::held_off;
-  latest_[{notice.asid, sim::page_begin(notice.va), notice.write}] = fault;
-  if (notice.kind == smmu::FaultKind::none || !context_.trace.records()) return;
-  const std::string state = os::state_text(reason);
-  context_.trace.fault({.at = context_.now(),
-                        .node = context_.node,
-                        .step = smmu::step::kAccessFaulted,
-                        .process = notice.asid,
-                        .address = notice.va,
-                        .write = notice.write,
-                        .cause = os::to_string(reason.cause),
-                        .state = state,
-                        .by = os::to_string(reason.by.by),
-                        .injected = reason.by.injected});
-}
-
-FaultLog::Block& FaultLog::block(const sim::PartKey& key, bool at_source) {
-  const BlockId id{key.transfer, key.part, at_source};
-  const auto [found, is_new] = blocks_.try_emplace(id);
-  if (!is_new) return found->second;
-  known_.push_back(id);
-  if (known_.size() > kMostBlocks) {
-    blocks_.erase(known_.front());
-    known_.pop_front();
-  }
-  return found->second;
-}
-
-void FaultLog::block_stopped(const FaultRecord& record) {
-  Block& stopped = block(record.key, record.at_source);
-  const auto& answered = stopped.answered;
-  stopped.attempt = record.key.attempt;
-  stopped.fault = of_access(record.pdid, record.page, !record.at_source);
-  stopped.fault->again = std::find(answered.begin(), answered.end(), record.page) != answered.end();
-}
-
-FaultLog::Fault FaultLog::of_access(std::uint32_t process, os::VirtualAddress page, bool write) const {
-  const auto known = latest_.find({process, page, write});
-  if (known != latest_.end()) return known->second;
-  // No bank has refused it: its stream has lost its bank, and with that its tables.
-  return {.reason = {.cause = os::FaultCause::no_mapping}, .again = false};
-}
-
-FaultLog::Fault FaultLog::of_block(const FaultRecord& record) {
-  const auto known = blocks_.find({record.key.transfer, record.key.part, record.at_source});
-  const bool is_it = known != blocks_.end() && known->second.fault && known->second.attempt == record.key.attempt;
-  return is_it ? *known->second.fault : of_access(record.pdid, record.page, !record.at_source);
-}
-
-void FaultLog::told_of_access(const Fault& fault) {
-  ++*causes_.at(static_cast<std::size_t>(fault.reason.cause));
-  injected_ += fault.reason.by.injected ? 1 : 0;
-  again_ += fault.again ? 1 : 0;
-}
-
-void FaultLog::told_of_block(const Fault& fault, const sim::PartKey& key, os::VirtualAddress page, bool at_source) {
-  told_of_access(fault);
-  // Who was held off is tried again, but nobody has done anything about its page.
-  if (fault.again || fault.reason.cause == os::FaultCause::held_off) return;
-  block(key, at_source).answered.push_back(page);
-}
-
-void FaultLog::audit(std::uint64_t told) const {
-  std::uint64_t explained = 0;
-  for (const sim::Counter* cause : causes_) explained += cause->value();
-  if (explained == told) return;
-  throw std::logic_error(fmt::format("{} faults were told to processes, and {} have a cause", told, explained));
+  if (notice.kind == smmu::FaultKind::external) fault.reason.cause = os::FaultCause::bus_error;
+  if (held_off && fault.reason.usable()) fault.reason.cause = os::FaultCause::held_off;
+  access_refused({notice.asid, notice.va, notice.write, held_off}, fault, smmu::step::kAccessFaulted);
 }
 
 }  // namespace faultline::exanest

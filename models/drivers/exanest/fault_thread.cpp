@@ -115,7 +115,7 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultMessage> records) {
 sim::Task<Error> FaultThread::resolve_once(const FaultMessage& record, Resolved& resolved) {
   held_off_ += record.held_off ? 1 : 0;
   // A private table has the page, for all that anybody knows; if it has not, the block will fault by itself.
-  if (record.held_off && strategy_.translate == rdma::Translate::private_) co_return Error::none;
+  if (record.held_off && strategy_.translate->registered) co_return Error::none;
   const auto known = resolved.find({record.page, record.write});
   if (known != resolved.end()) {
     ++merged_;
@@ -166,7 +166,7 @@ std::uint64_t FaultThread::bytes_ahead(std::uint64_t page) const {
 sim::Task<Error> FaultThread::resolve(const FaultMessage& record) {
   const auto [page, write] = std::pair(record.page, record.write);
   // The device's own table holds what was prepared beforehand; presence in the process's would not help.
-  if (strategy_.translate == rdma::Translate::private_) co_return Error::bad_address;
+  if (strategy_.translate->registered) co_return Error::bad_address;
   if (strategy_.resolve == rdma::Resolve::touch_a_page && mirror_ == nullptr) {
     co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "models/drivers/library/config.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 
@@ -19,17 +20,10 @@ enum class FaultThreadClass : std::uint8_t {
   kworker_unbound,   // worker of an unbound queue: SCHED_NORMAL, on any core
 };
 
-struct LibraryConfig {
-  sim::Time post = 930ns;        // user code around the descriptor's register accesses
-  sim::Time completion = 350ns;  // user code between the poll's hit and the return
-  sim::Time message_send = 160ns;
-  sim::Time message_receive = 150ns;
+struct LibraryConfig : library::LibraryConfig {
   sim::Time parse_fault = 1400ns;  // fault thread: each netlink message
   sim::Time post_retry = 660ns;    // fault thread: around the MMIO writes of one RAPF or local retry
   FaultThreadClass fault_thread = FaultThreadClass::process;
-  sim::Time scan_word = 5ns;     // of a scan of many words: one that has not changed
-  sim::Time signal = 2500ns;     // kernel: to a handler of the program, and back from it
-  unsigned event_entries = 256;  // places of a process's event queue
 
   void declare(sim::ParameterTable& table);
 };

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "models/cpu/steps.hpp"
+#include "models/drivers/library/steps.hpp"
 #include "models/nic/exanest/steps.hpp"
 #include "models/smmu/steps.hpp"
 
@@ -19,19 +20,8 @@ inline constexpr sim::WorkerInfo kFaultThread{"fault thread", 5};
 
 namespace step {
 
-// The library is entered by the caller; the descriptor is written to the channel's registers.
-inline constexpr StepInfo kPostBegin{.name = "post_begin",
-                                     .scope = Scope::transfer,
-                                     .phase = {.worker = worker::kLibrary},
-                                     .told = "The program calls the library to post the transfer."};
-inline constexpr StepInfo kPosted{
-    .name = "posted",
-    .scope = Scope::transfer,
-    .phase = {worker::kLibrary, "user post", "library code and the descriptor's register writes",
-              "exanest_library.post, 7 cpu.mmio_write"},
-    .told =
-        "The library writes the descriptor (addresses, length, peer) into the registers of its DMA channel. No system "
-        "call: the registers are mapped into the process."};
+using namespace library::step;
+
 // First instruction of the context-fault handler; it has read and cleared the bank.
 inline constexpr StepInfo kHandlerEntered{
     .name = "handler_entered",
@@ -85,14 +75,6 @@ inline constexpr StepInfo kRetryRequested{
     .told =
         "The fault thread asks for the block again. It writes the request into registers of the DMA engine: a RAPF to "
         "the source's R5, or a local retry where the source is on this node."};
-// The polling library saw the notification.
-inline constexpr StepInfo kCompleted{
-    .name = "completed",
-    .scope = Scope::transfer,
-    .mark = Mark::transfer_over,
-    .phase = {worker::kLibrary, "poll", "polling load and library code up to the return",
-              "cpu.poll_latency, exanest_library.completion"},
-    .told = "The library, which polls the completion word, sees it and returns. For the program the transfer is over."};
 
 // The driver has told the SMMU to try a stalled access again, or to end it.
 inline constexpr StepInfo kStallResumed{.name = "stall_resumed",
@@ -102,37 +84,6 @@ inline constexpr StepInfo kStallResumed{.name = "stall_resumed",
                                         .told =
                                             "The driver writes RESUME: the SMMU tries the bank's stalled accesses "
                                             "again, or ends them if the page could not be brought."};
-
-// The library is entered by the sender; its code is done, register writes begin.
-inline constexpr StepInfo kMessageBegin{
-    .name = "message_begin",
-    .scope = Scope::sender,
-    .mark = Mark::message_begins,
-    .phase = {.worker = worker::kLibrary},
-    .told = "The program calls the library to send a small message to the other program."};
-inline constexpr StepInfo kMessageComposed{
-    .name = "message_composed",
-    .scope = Scope::sender,
-    .phase = {worker::kLibrary, "library send", "user code of the sender", "exanest_library.message_send"},
-    .told = "The library has composed the message."};
-// The receiver's polling load has the message; the library has copied it; the slot is given back, the library returns.
-inline constexpr StepInfo kMessageSeen{
-    .name = "message_seen",
-    .scope = Scope::receiver,
-    .phase = {worker::kLibrary, "slot write and poll", "write of the mailbox slot, the load that sees it",
-              "axi.*, ddr.*, cpu.poll_latency"},
-    .told = "The mailbox has written the message into its slot in memory, and the receiver's polling load sees it."};
-inline constexpr StepInfo kMessageReceived{
-    .name = "message_received",
-    .scope = Scope::receiver,
-    .phase = {worker::kLibrary, "library receive", "user code of the receiver", "exanest_library.message_receive"},
-    .told = "The receiver's library has copied the message and returns it to its program."};
-inline constexpr StepInfo kMessageReturned{
-    .name = "message_returned",
-    .scope = Scope::receiver,
-    .mark = Mark::message_kept,
-    .phase = {worker::kLibrary, "slot release", "the mailbox slot is given back", "cpu.mmio_write"},
-    .told = "The receiver's library gives the mailbox slot back."};
 
 }  // namespace step
 
@@ -152,6 +103,6 @@ inline constexpr auto kSteps = std::to_array<sim::Step>(
 
 static_assert(sim::all_differ(kSteps), "two steps of one name are the same step");
 
-inline constexpr sim::TransferLife kTransferLife{"block", kSteps, "exanest_library.message_*"};
+inline constexpr sim::TransferLife kTransferLife{"block", kSteps, "exanest", "exanest_library.message_*"};
 
 }  // namespace faultline::exanest

@@ -1,70 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PLDMA engine of one node: send unit, receive unit, mailbox and the block scheduler that runs on the R5.
-// Software sees registers.hpp through `registers`; memory is reached through the two AXI sockets, the other engines
-// through the two network sockets.
+// The PLDMA engine of one node: the data path, and the firmware on the R5 that schedules its blocks.
 #pragma once
 
-#include <tlm_utils/simple_target_socket.h>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <systemc>
-#include <tlm>
-
-#include "models/cpu/interrupt_sink.hpp"
 #include "models/nic/exanest/config.hpp"
-#include "models/nic/exanest/event_source.hpp"
-#include "models/nic/exanest/registers.hpp"
-#include "models/sim/context.hpp"
-#include "models/sim/transport.hpp"
+#include "models/nic/exanest/firmware.hpp"
+#include "models/nic/path/path.hpp"
 
 namespace faultline::exanest {
 
-struct FaultRecord;
-
-class Engine : public sc_core::sc_module, public EventSource {
+class Engine final : public nic::Path {
  public:
-  sim::InitiatorSocket<Engine> reads;                 // AXI reads, to AxiPort.reads
-  sim::InitiatorSocket<Engine> writes;                // AXI writes, to AxiPort.writes
-  sim::InitiatorSocket<Engine> net_out;               // cells into the router's port 0
-  sim::TargetSocket<Engine> net_in;                   // cells out of the router's port 0
-  tlm_utils::simple_target_socket<Engine> registers;  // MMIO: b_transport of aligned 8-byte words
-  // EngineConfig::interrupt_line, level: high while a process that waits for a notice is to be woken.
-  sc_core::sc_port<cpu::InterruptSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
-
-  Engine(sc_core::sc_module_name name, const EngineConfig& config, const sim::Context& context);
-  ~Engine() override;
-
-  // What waits here now.
-  struct Depths {
-    std::size_t transfers;      // posted, and not notified
-    std::size_t fault_records;  // in the fault FIFO
-  };
-  Depths depths() const;
-  // Called when a block has met an error response, before its record is in the FIFO, or lost.
-  void observe_faults(std::function<void(const FaultRecord&)> observer);
+  // `config` outlives the engine.
+  Engine(sc_core::sc_module_name name, const EngineConfig& config, const sim::Context& context)
+      : Path(name, config, context), firmware_(config, hardware()) {
+    connect(firmware_);
+  }
   // For how long the R5 has run firmware, up to now.
-  sim::Time firmware_busy() const;
-  void watch_events(std::uint32_t pdid, sim::Signal& counted) override;
-  std::uint64_t event_counter(std::uint32_t pdid, unsigned index) const override;
-  std::uint64_t event_counter_mask() const override;
-  // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
-  void settle();
-
-  // Bytes of the register window: one page for each channel and the privileged page.
-  std::uint64_t register_bytes() const { return reg::kChannelStride * (config_.channels + std::uint64_t{1}); }
+  sim::Time firmware_busy() const { return firmware_.busy(); }
 
  private:
-  struct Parts;
-
-  tlm::tlm_sync_enum read_response(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
-  tlm::tlm_sync_enum write_response(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
-  tlm::tlm_sync_enum slots_freed(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
-  tlm::tlm_sync_enum cells_arrived(tlm::tlm_generic_payload&, sim::Message&, sc_core::sc_time&);
-  void access_register(tlm::tlm_generic_payload&, sc_core::sc_time&);
-
-  EngineConfig config_;
-  std::unique_ptr<Parts> parts_;
+  Firmware firmware_;
 };
 
 }  // namespace faultline::exanest

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine shows: counters that are results, parts that may be busy, queues, signals of a waveform.
+// What the engine shows beside its data path.
 #pragma once
 
 #include <array>
 
-#include "models/nic/exanest/tracks.hpp"
 #include "models/sim/instruments.hpp"
-#include "models/sim/statistics.hpp"
 
 namespace faultline::exanest {
-
-inline constexpr sim::CounterMetric kEngineMetrics[] = {
-    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
-    {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
-     "payload that left for the network in a block's later attempts"},
-    {"dma.dropped_bytes", "dropped_bytes", "B", 1,
-     "payload that crossed the network in vain: refused by the SMMU, or dropped by the receiver"},
-    {"dma.timeouts", "timeouts", "1", 1, "blocks sent again because their timeout expired"},
-};
 
 inline constexpr sim::BusyPart kFirmwareBusy{
     .metric = "utilisation_r5",
@@ -25,18 +14,6 @@ inline constexpr sim::BusyPart kFirmwareBusy{
         "share of the measured time for which the R5 ran firmware: that of the busiest node at which transfers begin "
         "or end",
     .called = "the R5"};
-
-// In the order of Engine::Depths.
-inline constexpr std::array kQueues{
-    sim::QueueDepth{"transfers_queued", "transfers in the DMA engines: posted, and their end not notified"},
-    sim::QueueDepth{"fault_records_queued", "records in the DMA engines' fault FIFOs"}};
-
-inline constexpr sim::SignalInfo kChannelSignal{track::kChannel, "dma_channel{}_transfers"};  // of each channel
-inline constexpr const char* kInterruptSignal = "dma_interrupt";                              // of its line
-inline constexpr sim::SignalInfo kSignals[] = {{track::kSendQueue, "dma_send_queue"},
-                                               {track::kSendBlocks, "dma_send_blocks"},
-                                               {track::kReceiveQueue, "dma_receive_queue"},
-                                               {track::kFaultFifo, "dma_fault_fifo"}};
 
 // Parameters that decide how long a transfer may be tried in vain; and those whose limit, once reached, ends a transfer
 // with an error.

@@ -58,6 +58,13 @@ class MmuNotifier {
   // - lies in a range whose changes under way have all ended.
   // May be called again for an entry that the notifier knows. Takes no time, and changes no table.
   virtual void usable([[maybe_unused]] Range leaf) {}
+  // Whether there is work for follow() or follow_now().
+  virtual bool has_to_follow() const { return false; }
+  // At the end of a page fault, by the thread that has faulted: what follows of usable(), and takes time. Mainline has
+  // no such hook; Quadrics' IOPROC patch (2005) had one, under the page table's lock.
+  virtual sim::Task<void> follow(cpu::Execution& /*exec*/) { co_return; }
+  // The same in no time, where a change takes none (set-up).
+  virtual void follow_now() {}
 };
 
 }  // namespace faultline::os

@@ -65,6 +65,16 @@ void MmuNotifiers::drop(Range range, Taking by) {
   tell_what_is_usable(whole);
 }
 
+sim::Task<void> MmuNotifiers::follow(cpu::Execution& exec) {
+  ++telling_;
+  for (std::size_t i = 0; i < followers_.size(); ++i) co_await followers_[i]->follow(exec);
+  if (--telling_ == 0) told_.notify_all();
+}
+
+void MmuNotifiers::follow_now() {
+  for (MmuNotifier* follower : followers_) follower->follow_now();
+}
+
 Range MmuNotifiers::whole_pages(Range range) const {
   if (space_.is_huge(range.begin)) range.begin = huge_range(range.begin).begin;
   if (space_.is_huge(range.end - 1)) range.end = huge_range(range.end - 1).end;

@@ -2,6 +2,8 @@
 // The notifiers of a process, and the changes of its table that are under way (struct mmu_notifier_subscriptions).
 #pragma once
 
+#include <algorithm>
+
 #include "models/os/vm/address_space.hpp"
 #include "models/os/vm/mmu_notifier.hpp"
 #include "models/sim/recycling.hpp"
@@ -29,6 +31,14 @@ class MmuNotifiers {
   void usable(VirtualAddress va) {
     if (!followers_.empty()) tell_usable(page_range(va, space_.leaf_size(va)));
   }
+
+  // What followers have to do of what has become usable, at the end of a page fault; and in no time, after set-up.
+  bool has_to_follow() const {
+    return !followers_.empty() &&
+           std::any_of(followers_.begin(), followers_.end(), [](const MmuNotifier* f) { return f->has_to_follow(); });
+  }
+  sim::Task<void> follow(cpu::Execution& exec);
+  void follow_now();
 
   // Whether a change of a part of the range has begun, and not ended.
   bool under_way(Range range) const;

@@ -265,6 +265,8 @@ class Vm {
   const sim::Context& context() const { return core_.context; }
   const OsConfig& config() const { return core_.config; }
   const FrameAllocator& frames() const { return core_.frames; }
+  // Of the node's mappings now: what a table that is read now says is stale once this has grown for its frame.
+  std::uint64_t mapping_epoch() const { return core_.store.epoch(); }
   const HugePool& huge_pool() const { return core_.huge_pool; }
   FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
@@ -361,6 +363,7 @@ class Vm {
   bool replace_huge_zero_page_now(Process& process, VirtualAddress va);
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
+  Error bring_now(Process& process, VirtualAddress va, std::uint64_t bytes);
   bool store_now(Process& process, VirtualAddress va);
   std::unique_ptr<PageTable> new_device_table(bool dated);
   void set_locked(Process& process, Range range, bool locked);

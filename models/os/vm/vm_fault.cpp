@@ -80,6 +80,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     if (error == Error::again && accessible(space.page(va), write)) error = Error::none;
   }
   if (error == Error::none) use_pages(process, {va, va + kPage}, write, nullptr);
+  if (Mm::of(process).notifiers.has_to_follow()) co_await Mm::of(process).notifiers.follow(exec);
   co_return error;
 }
 

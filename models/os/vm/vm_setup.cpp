@@ -54,6 +54,12 @@ void Vm::keep_from_children(Process& process, VirtualAddress va, std::uint64_t b
 }
 
 Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes) {
+  const Error error = bring_now(process, va, bytes);
+  Mm::of(process).notifiers.follow_now();
+  return error;
+}
+
+Error Vm::bring_now(Process& process, VirtualAddress va, std::uint64_t bytes) {
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) return range.error;
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
@@ -157,6 +163,7 @@ std::uint64_t Vm::fill(Process& process, VirtualAddress va, std::uint64_t bytes,
   for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
     written += fill_page(process, va, bytes, seed, done);
   }
+  Mm::of(process).notifiers.follow_now();
   return written;
 }
 

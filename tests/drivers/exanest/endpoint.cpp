@@ -12,7 +12,7 @@ using rdma::Strategy;
 
 namespace {
 
-Strategy with(const char* registration, rdma::Translate translate = rdma::Translate::shared) {
+Strategy with(const char* registration, std::string_view translate = "shared") {
   Strategy strategy;
   strategy.registration = registration;
   strategy.translate = translate;
@@ -22,7 +22,7 @@ Strategy with(const char* registration, rdma::Translate translate = rdma::Transl
 std::unique_ptr<Endpoint> open(RdmaBench& b, const Strategy& strategy, unsigned channel = 1) {
   return std::make_unique<Endpoint>(
       strategy, b.config.library, Endpoint::Host{b.node.context, b.cpu, b.vm},
-      Endpoint::Device{b.driver, b.faults, b.ddr, b.event_counters, b.events, kEngine, kChannels}, "opener", channel,
+      Endpoint::Device{{b.ddr, b.event_counters, b.events, kEngine, kChannels}, b.driver, b.faults}, "opener", channel,
       rdma::End::source);
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("opening the device sets the channel up, at no time") {
                             {0ns, kPrivileged + reg::kChannelMailbox, endpoint->library().mailbox_ring()},
                             {0ns, kPrivileged + reg::kChannelSlots, 64}});
   // And the library uses it.
-  const auto posted = b.run(endpoint->library().post(b.thread, exanest::Operation::write, 0, {1, 1, 0}, 1));
+  const auto posted = b.run(endpoint->library().post(b.thread, rdma::Operation::write, 0, {1, 1, 0}, 1));
   for (const Access& access : b.registers.taken()) CHECK(access.address / 0x1000 == kEngine / 0x1000 + 3);
   CHECK(posted.took() == b.config.library.post + 7 * b.config.cpu.mmio_write + b.config.cpu.mmio_read);
 }
@@ -72,7 +72,7 @@ TEST_CASE("a buffer may begin inside its first page, and is registered in whole 
 
 TEST_CASE("with a private table the library's own pages are pinned into it before the first transfer") {
   RdmaBench b;
-  const auto endpoint = open(b, with("pin-once", rdma::Translate::private_));
+  const auto endpoint = open(b, with("pin-once", "private"));
   const auto opened = b.run(endpoint->open());
   const os::OsConfig& os = b.config.os;
   CHECK(opened.ended - opened.began ==

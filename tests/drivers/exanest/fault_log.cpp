@@ -18,7 +18,7 @@ struct LogBench {
     log.access_faulted({kind, b.process->id(), b.process->page_table().root(), va + 8, true, again});
   }
   FaultLog::Fault seen() const { return log.of_access(b.process->id(), va, true); }
-  exanest::FaultRecord record(std::uint32_t attempt, VirtualAddress page) const {
+  nic::FaultRecord record(std::uint32_t attempt, VirtualAddress page) const {
     return {.page = page, .at_source = false, .pdid = b.process->id(), .peer = 0, .key = {7, 0, attempt}};
   }
   FaultLog::Fault stop(std::uint32_t attempt, VirtualAddress page) {

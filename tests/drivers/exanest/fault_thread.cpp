@@ -63,7 +63,7 @@ namespace {
 
 rdma::Strategy on_private_table() {
   rdma::Strategy strategy = FaultBench::strategy(Resolve::touch_a_page, 1, 512);
-  strategy.translate = rdma::Translate::private_;
+  strategy.translate = "private";
   return strategy;
 }
 

@@ -79,7 +79,7 @@ struct FaultBench : RdmaBench {
       at += config.cpu.mmio_write;
       expected.push_back({at, kRegisters + reg::kMessageWord0 + 8 * i, words[i]});
     }
-    const std::uint64_t send = kPeer | words.size() << 48 | reg::kMessageToFirmware << 56;
+    const std::uint64_t send = kPeer | words.size() << 48 | reg::kMessageToNic << 56;
     expected.push_back({at + config.cpu.mmio_write, kRegisters + reg::kMessageSend, send});
     return expected;
   }

@@ -6,7 +6,7 @@
 
 using namespace faultline;
 using namespace faultline::test;
-using exanest::Message;
+using rdma::Message;
 namespace step = exanest::step;
 
 namespace {
@@ -112,8 +112,8 @@ TEST_CASE("threads that send at once do not mix their words, whatever they send"
 TEST_CASE("a post and a message of two threads do not wait for each other") {
   RdmaBench b;
   Timed<bool> sent;
-  Timed<exanest::Posted> posted;
-  b.start(b.thread, b.library.post(b.thread, exanest::Operation::write, 0, {1, 1, 0}, 1), posted);
+  Timed<rdma::Posted> posted;
+  b.start(b.thread, b.library.post(b.thread, rdma::Operation::write, 0, {1, 1, 0}, 1), posted);
   b.start(b.other_thread, b.library.request_abort(b.other_thread, 1, 1), sent);
   b.settle();
   CHECK(sent.took() == b.config.library.post_retry + 3 * b.config.cpu.mmio_write);

@@ -8,8 +8,8 @@
 using namespace faultline;
 using namespace faultline::test;
 using exanest::Library;
-using exanest::Operation;
-using exanest::Posted;
+using rdma::Operation;
+using rdma::Posted;
 namespace step = exanest::step;
 
 namespace {

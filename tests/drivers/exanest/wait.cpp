@@ -6,14 +6,14 @@
 using namespace faultline;
 using namespace faultline::test;
 using exanest::Library;
-using exanest::Operation;
-using exanest::Posted;
-using exanest::Status;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::Status;
 namespace step = exanest::step;
 
 namespace {
 
-constexpr exanest::RemoteBuffer kRemote{1, 1, 0};
+constexpr rdma::RemoteBuffer kRemote{1, 1, 0};
 
 Posted post(RdmaBench& b) { return b.run(b.library.post(b.thread, Operation::write, 0, kRemote, 1)).value; }
 

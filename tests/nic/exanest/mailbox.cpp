@@ -75,7 +75,7 @@ TEST_CASE("the steps of messages to users are reported when they happen") {
   CHECK(bench.memory[1]->accesses[1].times.front() == arrived[1] + pipeline);
 
   bench.steps.clear();
-  bench.send(0, 1, exanest::reg::kMessageToFirmware, {exanest::reg::kRetransmit, 1, 0});
+  bench.send(0, 1, exanest::reg::kMessageToNic, {exanest::reg::kRetransmit, 1, 0});
   bench.send(0, 1, exanest::reg::kMessageToUser, {});  // dropped before it goes
   bench.run(10us);
   CHECK(bench.steps.size() == 1);
@@ -150,7 +150,7 @@ TEST_CASE("the R5's mailbox is bounded") {
   config.firmware_mailbox = 2;
   DmaBench bench(config);
   bench.set_up();
-  for (int i = 0; i < 5; ++i) bench.send(0, 1, exanest::reg::kMessageToFirmware, {exanest::reg::kRetransmit, 1, 0});
+  for (int i = 0; i < 5; ++i) bench.send(0, 1, exanest::reg::kMessageToNic, {exanest::reg::kRetransmit, 1, 0});
   bench.run(100us);
   // One is being processed, two wait.
   CHECK(bench.counted(1, "dma.firmware_messages") == 3);

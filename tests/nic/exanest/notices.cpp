@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "models/nic/exanest/notice_record.hpp"
-#include "models/nic/exanest/reassembly.hpp"
 #include "models/nic/exanest/steps.hpp"
+#include "models/nic/path/notice_record.hpp"
+#include "models/nic/path/reassembly.hpp"
 #include "tests/nic/exanest/prediction.hpp"
 
 using namespace faultline;

@@ -125,12 +125,12 @@ TEST_CASE("an abort ends a write at its source and a read at its server, each wi
   bench.memory[1]->missing = {kLocal / sim::kPageBytes, kRemote / sim::kPageBytes};
   const auto write = bench.post(0, {kRemote, kLocal, kBytes, 1, 6});
   bench.run(20us);
-  bench.send(1, 0, exanest::reg::kMessageToFirmware, {exanest::reg::kAbort, write});
+  bench.send(1, 0, exanest::reg::kMessageToNic, {exanest::reg::kAbort, write});
   REQUIRE(bench.run_to_notification(0));
   CHECK(bench.memory[0]->word(DmaBench::kNotify) == (6 << 8 | exanest::reg::kNotifyError));
   const auto read = bench.post(0, kRead);
   bench.run(20us);
-  bench.send(1, 1, exanest::reg::kMessageToFirmware, {exanest::reg::kAbort, read});
+  bench.send(1, 1, exanest::reg::kMessageToNic, {exanest::reg::kAbort, read});
   REQUIRE(bench.run_to_notification(0));
   CHECK(bench.memory[0]->word(DmaBench::kNotify) == (5 << 8 | exanest::reg::kNotifyError));
   CHECK(bench.counted(0, "dma.failed_transfers") == 2);

@@ -90,7 +90,7 @@ TEST_CASE("the receive unit counts the unfinished transfers that it forgets, and
     CHECK(bench.counted(1, "dma.evicted_records") == 1);
   }
   bench.memory[1]->missing.clear();
-  bench.send(1, 0, exanest::reg::kMessageToFirmware, {exanest::reg::kRetransmit, id, 0});
+  bench.send(1, 0, exanest::reg::kMessageToNic, {exanest::reg::kRetransmit, id, 0});
   REQUIRE(bench.run_to_notification(0));
   CHECK(arrived_whole(bench, 4096));
   CHECK(bench.counted(1, "dma.evicted_records") == 1);
@@ -137,7 +137,7 @@ TEST_CASE("a retransmission request for an old attempt or a finished block is ig
   const auto id = bench.post(0, {kSource, kDestination, 4096});
   bench.run(20us);
   const auto request = [&](std::uint64_t block, std::uint64_t attempt) {
-    bench.send(1, 0, exanest::reg::kMessageToFirmware, {exanest::reg::kRetransmit, id, block | attempt << 32});
+    bench.send(1, 0, exanest::reg::kMessageToNic, {exanest::reg::kRetransmit, id, block | attempt << 32});
   };
   request(0, 1);  // of the future
   request(3, 0);  // no such block
@@ -162,7 +162,7 @@ TEST_CASE("requests for blocks that may not have faulted do not count towards th
   const auto id = bench.post(0, {kSource, kDestination, 4096, 1, 8});
   const auto request = [&](std::uint64_t operation, std::uint64_t attempt) {
     bench.run(20us);
-    bench.send(1, 0, exanest::reg::kMessageToFirmware, {operation, id, attempt << 32});
+    bench.send(1, 0, exanest::reg::kMessageToNic, {operation, id, attempt << 32});
   };
   for (std::uint64_t attempt = 0; attempt < 3; ++attempt) request(exanest::reg::kResend, attempt);
   request(exanest::reg::kRetransmit, 3);

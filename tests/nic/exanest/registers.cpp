@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/nic/exanest/steps.hpp"
-#include "models/nic/exanest/tracks.hpp"
+#include "models/nic/path/tracks.hpp"
 #include "tests/support/dma_bench.hpp"
 #include "tests/support/levels.hpp"
 
@@ -98,7 +98,7 @@ TEST_CASE("a PDID that does not fit an AXI ID is refused wherever software can s
   CHECK(bench.post(0, post) == 1);
 
   const auto read_request = [&](std::uint64_t initiator_pdid, std::uint64_t data_pdid) {
-    bench.send(0, 1, exanest::reg::kMessageToFirmware,
+    bench.send(0, 1, exanest::reg::kMessageToNic,
                {exanest::reg::kReadRequest, 1000, 0x100000, 0x400000, 64, initiator_pdid << 32 | data_pdid << 48});
     bench.run(50us);
   };
