@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/drivers/elan/nic_kind.hpp"
 #include "models/drivers/exanest/nic_kind.hpp"
 
 namespace faultline::platform {
@@ -12,6 +13,7 @@ namespace faultline::platform {
 std::vector<std::unique_ptr<rdma::NicKind>> nic_kinds() {
   std::vector<std::unique_ptr<rdma::NicKind>> all;
   all.push_back(std::make_unique<exanest::NicKind>());
+  all.push_back(std::make_unique<elan::NicKind>());
   return all;
 }
 

@@ -29,7 +29,11 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"fault/touch-ahead-64", 18},
                                                {"fault/stall-ahead-256", 19},
                                                {"register", 20},
-                                               {"fault/fixup-stall-256", 21}};
+                                               {"fault/fixup-stall-256", 21},
+                                               {"nic-mmu/pushed", 22},
+                                               {"nic-mmu/pushed-256", 23},
+                                               {"nic-mmu/on-demand", 24},
+                                               {"nic-mmu/veto", 25}};
 
 }  // namespace
 

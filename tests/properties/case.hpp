@@ -26,6 +26,7 @@ struct Domain {
   bool reads = false;
   bool cold = false;           // absent pages: faults
   bool stalls = false;         // faults that stall, beside those that terminate
+  bool nic_mmu = false;        // NICs with an MMU of their own
   bool benchmarks = false;     // the benchmark of one pair: messages, all preparations
   bool preparations = false;   // pinned, locked and populated buffers
   bool huge_pages = false;     // a few buffers that are large enough for them
@@ -38,6 +39,7 @@ struct Domain {
   bool translation = false;    // small TLBs, few walks
   bool software = false;       // few cores, slow or fast code
   bool losses = false;         // lost requests, timeouts, full FIFOs, used-up retries
+  bool all_nic_mmu = false;    // such NICs alone
   bool counters = false;       // demands that counters are equal, too, not times only
 };
 

@@ -22,6 +22,7 @@ Domain full_domain() {
   d.reads = true;
   d.cold = true;
   d.stalls = true;
+  d.nic_mmu = true;
   d.benchmarks = true;
   d.preparations = true;
   d.huge_pages = true;
@@ -54,6 +55,8 @@ Domain named_domain(const std::string& names) {
       {"reads", [](Domain& d, const Domain& full) { d.reads = full.reads; }},
       {"cold", [](Domain& d, const Domain& full) { d.cold = full.cold; }},
       {"stalls", [](Domain& d, const Domain& full) { d.stalls = full.stalls; }},
+      {"nic_mmu", [](Domain& d, const Domain& full) { d.nic_mmu = full.nic_mmu; }},
+      {"all_nic_mmu", [](Domain& d, const Domain&) { d.all_nic_mmu = true; }},
       {"benchmarks", [](Domain& d, const Domain& full) { d.benchmarks = full.benchmarks; }},
       {"preparations", [](Domain& d, const Domain& full) { d.preparations = full.preparations; }},
       {"huge_pages", [](Domain& d, const Domain& full) { d.huge_pages = full.huge_pages; }},
@@ -96,6 +99,11 @@ const std::vector<Knob>& buffer_knobs() {
       {"exanest.receive_buffer", {1, 2, 3, 5, 15, 17, 64}},
       {"exanest.send_queue", {1, 3, 16}},
       {"exanest.block_contexts", {2}},
+      {"elan.cell_buffer", {1, 2, 3, 17}},
+      {"elan.receive_buffer", {1, 2, 5, 17}},
+      {"elan.block_bytes", {"4352 B", "5000 B", "16 KiB"}},
+      {"elan.outstanding_blocks", {1, 2, 4}},
+      {"elan.fault_fifo", {1, 2}},
       {"exanest.block_bytes", {"4 KiB", "4352 B", "5000 B", "8 KiB", "64 KiB"}},
       {"exanest.outstanding_blocks", {1, 2, 16}},
       {"simulation.cells_per_train", {256, 64, 17, 7, 2}},

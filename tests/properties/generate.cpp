@@ -77,7 +77,20 @@ std::vector<Flow> any_flows(const Domain& domain, const Network& network, Dice& 
   return flows;
 }
 
+// Registrations go with any NIC, but for those that fill a private table.
+void add_nic_mmu(Dice& dice, Settings& settings) {
+  settings.push_back({"nic.kind", "elan"});
+  settings.push_back({"strategy.translate", dice.one_of<std::string>({"pushed", "on-demand", "vetoing"})});
+  settings.push_back({"strategy.on_source_fault", "park"});
+  settings.push_back({"strategy.on_destination_fault", "nak"});
+  if (dice.percent(30)) settings.push_back({"elan.table_entries", 256});
+  if (dice.percent(50)) settings.push_back({"elan.nak_back_off_limit", dice.one_of<std::string>({"5 us", "1 ms"})});
+  if (dice.percent(30)) settings.push_back({"elan.mmu_lookup", dice.one_of<std::int64_t>({0, 1, 40})});
+  if (dice.percent(20)) settings.push_back({"strategy.registration", dice.one_of<std::string>({"mlock", "pin-once"})});
+}
+
 void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& settings) {
+  if (domain.all_nic_mmu || (domain.nic_mmu && dice.percent(20))) return add_nic_mmu(dice, settings);
   if (domain.stalls) {
     if (dice.percent(30)) settings.push_back({"strategy.on_source_fault", "stall"});
     if (dice.percent(30)) settings.push_back({"strategy.on_destination_fault", "stall"});

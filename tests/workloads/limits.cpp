@@ -18,10 +18,28 @@ namespace {
 constexpr unsigned kCpuSeconds = 120;  // of one point
 
 // The groups of parameters, each in a test case of its own.
-constexpr std::array<std::string_view, 19> kGroups{
-    "axi",         "background", "cluster", "cpu",   "ddr",   "exanest", "exanest_driver", "exanest_library",
-    "inject",      "network",    "os",      "reuse", "sched", "series",  "simulation",     "smmu",
-    "smmu_driver", "strategy",   "workload"};
+constexpr std::array<std::string_view, 22> kGroups{"axi",
+                                                   "background",
+                                                   "cluster",
+                                                   "cpu",
+                                                   "ddr",
+                                                   "elan",
+                                                   "elan_driver",
+                                                   "elan_library",
+                                                   "exanest",
+                                                   "exanest_driver",
+                                                   "exanest_library",
+                                                   "inject",
+                                                   "network",
+                                                   "os",
+                                                   "reuse",
+                                                   "sched",
+                                                   "series",
+                                                   "simulation",
+                                                   "smmu",
+                                                   "smmu_driver",
+                                                   "strategy",
+                                                   "workload"};
 
 Settings base() {
   return preset("fault/touch-ahead") +
@@ -92,6 +110,10 @@ TEST_CASE("limits: background") { both_ends_of("background"); }
 TEST_CASE("limits: cluster") { both_ends_of("cluster"); }
 TEST_CASE("limits: cpu") { both_ends_of("cpu"); }
 TEST_CASE("limits: ddr") { both_ends_of("ddr"); }
+// These count with a NIC of that kind.
+TEST_CASE("limits: elan") { both_ends_of("elan", preset("nic-mmu/pushed")); }
+TEST_CASE("limits: elan_driver") { both_ends_of("elan_driver", preset("nic-mmu/pushed")); }
+TEST_CASE("limits: elan_library") { both_ends_of("elan_library", preset("nic-mmu/pushed")); }
 TEST_CASE("limits: exanest") { both_ends_of("exanest"); }
 TEST_CASE("limits: exanest_driver") { both_ends_of("exanest_driver"); }
 TEST_CASE("limits: exanest_library") { both_ends_of("exanest_library"); }

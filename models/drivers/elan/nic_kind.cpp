@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/drivers/elan/nic_kind.hpp"
+
+#include <fmt/format.h>
+
+#include "models/drivers/elan/instruments.hpp"
+#include "models/drivers/elan/steps.hpp"
+#include "models/drivers/library/limits.hpp"
+
+namespace faultline::elan {
+
+using rdma::NicLimit;
+
+const sim::TransferLife& NicKind::life() const { return kTransferLife; }
+
+bool NicKind::translates(const rdma::Translation& t) const { return t.loaded; }
+
+bool NicKind::answers(const rdma::AbsentPage& answer, rdma::End end) const {
+  return end == rdma::End::source ? answer.parks : answer.naks;
+}
+
+void NicKind::declare(sim::ParameterTable& table) {
+  config.engine.declare(table);
+  config.driver.declare(table);
+  config.library.declare(table);
+}
+
+// Its accesses do not go through the SMMU, whose line may still be used by others.
+std::vector<sim::Conflict> NicKind::conflicts(const Surroundings& around) const {
+  if (config.engine.interrupt_line != around.smmu_interrupt_line) return {};
+  return {{{"elan.interrupt_line", "smmu.interrupt_line"},
+           fmt::format("the NIC and the SMMU have the interrupt line {} both", around.smmu_interrupt_line),
+           "give them different lines"}};
+}
+
+std::unique_ptr<rdma::Nic> NicKind::make(const Surroundings& around, const sim::Context& context) const {
+  NicConfig own = config;
+  library::know_neighbours(own.engine, around);
+  return std::make_unique<Nic>(own, context);
+}
+
+NicLimit NicKind::most_endpoints(const Surroundings&) const {
+  return {config.engine.channels, {"elan.channels"}, "a channel", fmt::format("{}", config.engine.channels)};
+}
+
+NicLimit NicKind::most_posted() const { return library::most_posted(config.engine, "elan.channel_queue"); }
+
+std::uint64_t NicKind::bytes_of_notices(rdma::NoticeKind kind, unsigned words) const {
+  return library::bytes_of_notices(config.library, kind, words);
+}
+
+bool NicKind::is_placed_in_order(std::uint64_t source_offset, std::uint64_t destination_offset,
+                                 std::uint64_t bytes) const {
+  return library::is_one_cell(source_offset, destination_offset, bytes);
+}
+
+std::span<const sim::CounterMetric> NicKind::metrics() const { return kMetrics; }
+
+std::vector<NicKind::Signal> NicKind::signals() const { return library::signals_of(config.engine); }
+
+const char* NicKind::faults_recorded() const { return kFaultsRecorded; }
+
+std::span<const char* const> NicKind::faults_handled() const { return kFaultsHandled; }
+
+std::optional<sim::RunFailure> NicKind::lost_for_good(const CounterValue& total) const {
+  return library::lost_for_good(total, {"elan.retry_limit", "elan.block_timeout"});
+}
+
+std::vector<std::string> NicKind::keys_of_delay() const {
+  return {"elan.block_timeout", "elan.retry_limit", "elan.nak_back_off", "elan.nak_limit"};
+}
+std::vector<std::string> NicKind::keys_of_failure() const { return {"elan.nak_limit", "elan.retry_limit"}; }
+
+}  // namespace faultline::elan

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC with an MMU of its own, on whole machines: what its table's hooks are worth, what becomes of an absent page,
+// and that each of its safety properties fails with its mechanism switched off.
+#include <catch2/catch.hpp>
+
+#include "models/drivers/elan/nic_kind.hpp"
+#include "models/nic/elan/steps.hpp"
+#include "tests/workloads/corner_case.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+using Mutate = void (*)(elan::NicConfig&);
+
+elan::NicConfig& elan_of(platform::Machine& machine) { return machine.nic.of<elan::NicKind>().config; }
+
+platform::Machine machine_with_elan(Mutate mutate = nullptr) {
+  platform::Machine machine;
+  machine.nic = "elan";
+  if (mutate != nullptr) mutate(elan_of(machine));
+  return machine;
+}
+
+rdma::Strategy nic_mmu(std::string_view translate = "pushed") {
+  rdma::Strategy s;
+  s.translate = translate;
+  s.on_source_fault = "park";
+  s.on_destination_fault = "nak";
+  s.resolve = rdma::Resolve::touch_a_page;
+  return s;
+}
+
+// A point with a mutant of the NIC.
+Point run_mutant(const Settings& settings, Mutate mutate) {
+  workloads::Configuration c = configuration(settings);
+  mutate(elan_of(c.machine));
+  return read_point(Child([&c] { return written(workloads::run_point(c, 1)); }, 120).text());
+}
+
+const Settings kPushed = preset("nic-mmu/pushed");
+
+Settings moving(const char* translate, const char* mechanism = "move-pages") {
+  return kPushed + Settings{{"strategy.translate", translate},
+                            {"workload.size", "256 KiB"},
+                            {"workload.iterations", 4},
+                            {"workload.checks", "count"},
+                            {"inject.mechanism", mechanism},
+                            {"inject.period", "30 us"},
+                            {"inject.count", 40}};
+}
+
+}  // namespace
+
+TEST_CASE("what is there is pushed before the NIC asks, and nothing is pinned") {
+  const Point p = run_well(kPushed + Settings{{"workload.size", "256 KiB"}, {"workload.iterations", 3}});
+  CHECK(p.count("faults") == 0);
+  CHECK(p.count("naks") == 0);
+  CHECK(p.count("parks") == 0);
+  CHECK(p.count("pinned_bytes_peak") == 0);
+  // Without the hook each page is missed once, at each end, by the first transfer alone.
+  const Settings demand = preset("nic-mmu/on-demand") + Settings{{"workload.size", "256 KiB"}};
+  const Point first = run_well(demand);
+  CHECK(first.count("faults") == 2 * 64);
+  CHECK(first.count("parks") == 64);
+  CHECK(first.count("naks") >= 64);
+  const Point third = run_well(demand + Settings{{"workload.warmup", 2}});
+  CHECK(third.count("faults") == 0);
+  CHECK(third.ps("latency_mean") == p.ps("latency_min"));
+}
+
+TEST_CASE("an absent page parks a block at its source, and has it refused at its destination") {
+  for (const char* kind : {"write", "read"}) {
+    const Settings of_kind = kPushed + Settings{{"workload.kind", kind}, {"workload.size", "64 B"}};
+    const Point source = run_well(of_kind + Settings{{"workload.cold", "source"}});
+    CHECK(source.count("faults") == 1);
+    CHECK(source.count("parks") == 1);
+    CHECK(source.count("naks") == 0);
+    CHECK(source.count("retransmitted_bytes") == 64);  // of the second attempt: of the first nothing had been read
+    const Point destination = run_well(of_kind + Settings{{"workload.cold", "destination"}});
+    CHECK(destination.count("faults") == 1);  // however often the source comes again
+    CHECK(destination.count("parks") == 0);
+    CHECK(destination.count("naks") >= 1);
+    CHECK(destination.count("retransmitted_bytes") == 64 * destination.count("naks"));
+    CHECK(source.count("timeouts") + destination.count("timeouts") == 0);
+  }
+}
+
+TEST_CASE("pages that move in mid-train leave no stale access, with hooks, and without them they do") {
+  for (const char* translate : {"pushed", "on-demand"}) {
+    for (const char* mechanism : {"move-pages", "compaction"}) {
+      INFO(translate << ", " << mechanism);
+      const Point p = run_well(moving(translate, mechanism));
+      CHECK(p.count("stale_accesses") == 0);
+      CHECK(p.count("data_errors") == 0);
+      CHECK(p.count("nic_invalidations") > 0);
+    }
+  }
+  const Point deaf = run_mutant(moving("pushed"), [](elan::NicConfig& c) { c.driver.hears_changes = false; });
+  CHECK(deaf.count("stale_accesses") > 0);
+  CHECK(deaf.count("data_errors") > 0);
+}
+
+TEST_CASE("an invalidation waits for accesses that are under way") {
+  // A way to memory so long that writes are under way for longer than it takes to move a page.
+  const Settings slow = moving("pushed") + Settings{{"axi.write_request_latency", "20 us"}, {"inject.count", 200}};
+  CHECK(run(slow).count("stale_accesses") == 0);
+  const Point hasty = run_mutant(slow, [](elan::NicConfig& c) { c.engine.waits_for_accesses = false; });
+  CHECK(hasty.count("stale_accesses") > 0);
+}
+
+TEST_CASE("each refusal doubles the back-off, so that an absent page costs few of them") {
+  // A page that takes a millisecond to come.
+  const Settings late = kPushed + Settings{{"workload.cold", "destination"},
+                                           {"workload.size", "4 KiB"},
+                                           {"elan_driver.trap_service", "1 ms"},
+                                           {"elan.nak_back_off", "5 us"},
+                                           {"elan.nak_back_off_limit", "320 us"}};
+  const Point doubles = run_well(late);
+  const Point steady = run_mutant(late, [](elan::NicConfig& c) { c.engine.doubles_back_off = false; });
+  CHECK(steady.count("naks") > 3 * doubles.count("naks"));
+}
+
+TEST_CASE("two sources of one absent page both come to their end: nobody starves") {
+  const Facts f = played(nic_mmu(), machine_with_elan(), [](TwoProcesses& p, Facts& facts) -> Task<void> {
+    const std::uint64_t remote = p.buffer(*p.there, 64 * os::kPage, 64);
+    const auto second = p.open(2);
+    std::vector<std::pair<rdma::Endpoint*, Posted>> posted;
+    for (rdma::Endpoint* peer : {p.here.get(), second.get()}) {
+      const std::uint64_t local = p.buffer(*peer, 64 * os::kPage);
+      for (unsigned i = 0; i < 8; ++i) {
+        const Posted one =
+            co_await peer->post(peer->thread(), Operation::write, local, p.remote(remote), 64 * os::kPage);
+        posted.emplace_back(peer, one);
+      }
+    }
+    facts["done"] = 0;
+    for (const auto& [peer, one] : posted) {
+      const Status status = co_await peer->wait(peer->thread(), one);
+      facts["done"] += status == Status::done ? 1 : 0;
+    }
+  });
+  CHECK(f.at("finished") == 1);
+  CHECK(f.at("done") == 16);
+  CHECK(f.at("stale") == 0);
+}
+
+TEST_CASE("an operation ends where the page never comes: parked, or refused to the limit") {
+  for (const bool at_source : {true, false}) {
+    const auto few_naks = [](elan::NicConfig& c) { c.engine.nak_limit = 5; };
+    const Facts f = played(nic_mmu(), machine_with_elan(few_naks), [=](TwoProcesses& p, Facts& facts) -> Task<void> {
+      const std::uint64_t local = p.buffer(*p.here, os::kPage);
+      const std::uint64_t remote = p.buffer(*p.there, os::kPage);
+      constexpr std::uint64_t kNowhere = 0x7000'0000;  // nobody has mapped it
+      const Posted posted = co_await p.here->post(p.here->thread(), Operation::write, at_source ? kNowhere : local,
+                                                  p.remote(at_source ? remote : kNowhere), 64);
+      const Status status = co_await p.here->wait(p.here->thread(), posted);
+      facts["error"] = status == Status::error;
+      // And the next one goes.
+      const Posted next = co_await p.here->post(p.here->thread(), Operation::write, local, p.remote(remote), 64);
+      const Status after = co_await p.here->wait(p.here->thread(), next);
+      facts["next"] = after == Status::done;
+      facts["naks"] = p.total("elan.naks");
+      facts["parks"] = p.total("elan.parks");
+    });
+    INFO("at source " << at_source);
+    CHECK(f.at("finished") == 1);
+    CHECK(f.at("error") == 1);
+    CHECK(f.at("next") == 1);
+    CHECK(f.at("naks") == (at_source ? 0 : 6));
+    CHECK(f.at("parks") == (at_source ? 1 : 0));
+  }
+}
+
+TEST_CASE("a write to a process that has gone ends at once") {
+  const Facts f = played(nic_mmu(), machine_with_elan(), [](TwoProcesses& p, Facts& facts) -> Task<void> {
+    const std::uint64_t local = p.buffer(*p.here, os::kPage);
+    const rdma::RemoteBuffer gone = p.remote(p.buffer(*p.there, os::kPage));
+    co_await p.there->close(p.cluster.node(1).cpu.new_thread("kernel"));
+    const Posted posted = co_await p.here->post(p.here->thread(), Operation::write, local, gone, 64);
+    const Status status = co_await p.here->wait(p.here->thread(), posted);
+    facts["error"] = status == Status::error;
+    facts["naks"] = p.total("elan.naks");
+  });
+  CHECK(f.at("finished") == 1);
+  CHECK(f.at("error") == 1);
+  CHECK(f.at("naks") == 1);
+  CHECK(f.at("timeouts") == 0);
+}
+
+TEST_CASE("a process may die with blocks parked, or refused, and its successor has its number") {
+  for (const bool source_dies : {true, false}) {
+    for (const unsigned n : {1u, 3u}) {
+      const Facts f = played(nic_mmu(), machine_with_elan(), [=](TwoProcesses& p, Facts& facts) -> Task<void> {
+        const std::uint64_t local = p.buffer(*p.here, 32 * os::kPage, source_dies ? 32 : 0);
+        const std::uint64_t remote = p.buffer(*p.there, 32 * os::kPage, source_dies ? 0 : 32);
+        rdma::Endpoint& dies = source_dies ? *p.here : *p.there;
+        sim::Signal closed(p.cluster.loop);
+        bool is_closed = false;
+        at_step(p, source_dies ? elan::step::kFaultDetected : elan::step::kNakReceived, n, dies,
+                [&](cpu::Execution& exec, os::Vm&, os::Process&) -> Task<void> {
+                  co_await dies.close(exec);
+                  is_closed = true;
+                  closed.notify_all();
+                });
+        const Posted posted =
+            co_await p.here->post(p.here->thread(), Operation::write, local, p.remote(remote), 32 * os::kPage);
+        if (!source_dies) {
+          const Status status = co_await p.here->wait(p.here->thread(), posted);
+          facts["error"] = status == Status::error;
+        }
+        while (!is_closed) co_await closed;
+        p.on_each_step = nullptr;
+        // Another process takes its place.
+        const auto heir = p.open(dies.node());
+        const auto other = p.open(source_dies ? 1 : 0);
+        rdma::Endpoint& from = source_dies ? *heir : *other;
+        rdma::Endpoint& to = source_dies ? *other : *heir;
+        const std::uint64_t source = p.buffer(from, 4 * os::kPage);
+        const std::uint64_t target = p.buffer(to, 4 * os::kPage, 4);
+        const Posted next = co_await from.post(from.thread(), Operation::write, source,
+                                               {to.node(), to.process().id(), target}, 4 * os::kPage);
+        const Status status = co_await from.wait(from.thread(), next);
+        facts["heir"] = status == Status::done;
+      });
+      INFO("source dies " << source_dies << ", at step " << n);
+      CHECK(f.at("finished") == 1);
+      CHECK(f.at("heir") == 1);
+      CHECK(f.at("stale") == 0);
+      if (!source_dies) CHECK(f.at("error") == 1);
+    }
+  }
+}
+
+TEST_CASE("a table that is full makes room for what the NIC misses, and pushes no more") {
+  const Settings small = Settings{{"elan.table_entries", 256}, {"workload.size", "2 MiB"}, {"workload.iterations", 2}};
+  for (const char* translate : {"pushed", "on-demand"}) {
+    const Point p = run_well(kPushed + small + Settings{{"strategy.translate", translate}});
+    INFO(translate);
+    CHECK(p.count("faults") > 0);
+    CHECK(p.count("data_errors") == 0);
+    CHECK(p.count("nic_invalidations") > 0);
+  }
+}
+
+TEST_CASE("a veto keeps pages from migration that the hooks alone would give away") {
+  const Point gives = run_well(moving("pushed", "compaction"));
+  const Point keeps = run_well(moving("vetoing", "compaction"));
+  CHECK(gives.count("nic_vetoes") == 0);
+  CHECK(gives.count("faults") > 0);
+  CHECK(keeps.count("nic_vetoes") > 0);
+  CHECK(keeps.count("faults") == 0);
+}
+
+TEST_CASE("a trap that finds the FIFO full is made up for") {
+  const Settings narrow =
+      kPushed + Settings{{"elan.fault_fifo", 1}, {"workload.size", "256 KiB"}, {"elan.block_timeout", "200 us"}};
+  for (const char* end : {"source", "destination"}) {
+    const Point p = run_well(narrow + Settings{{"workload.cold", end}});
+    INFO(end);
+    CHECK(p.count("data_errors") == 0);
+    CHECK(p.count("faults") >= 64);
+  }
+}
+
+TEST_CASE("the NIC with an MMU of its own knows no strategy that is the SMMU's, and ExaNeSt's none that is its own") {
+  CHECK(reason_against(preset("fault/touch-a-page") + Settings{{"nic.kind", "elan"}})
+            .starts_with("strategy.translate: a NIC of the kind elan knows no strategy.translate = shared"));
+  CHECK(reason_against(kPushed + Settings{{"nic.kind", "exanest"}})
+            .starts_with("strategy.translate: a NIC of the kind exanest knows no strategy.translate = pushed"));
+  CHECK(reason_against(kPushed + Settings{{"strategy.on_source_fault", "nak"}})
+            .find("strategy.on_source_fault to park") != std::string::npos);
+}
