@@ -33,7 +33,8 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"nic-mmu/pushed", 22},
                                                {"nic-mmu/pushed-256", 23},
                                                {"nic-mmu/on-demand", 24},
-                                               {"nic-mmu/veto", 25}};
+                                               {"nic-mmu/veto", 25},
+                                               {"nic-mmu/resident", 26}};
 
 }  // namespace
 
