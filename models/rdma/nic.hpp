@@ -45,7 +45,7 @@ struct NicLimit {
   std::vector<std::string> keys_behind(std::vector<std::string> others) const;
 };
 
-// The NIC of one node. It is made before the node's router and kernel are; wire() and start() follow, in this order.
+// The NIC of one node. It is made before the node's router and kernel are; start() and wire() follow, in this order.
 class Nic {
  public:
   // Hardware around it. All of it outlives the NIC.
@@ -65,7 +65,7 @@ class Nic {
     mmu500::SmmuDriver& smmu_driver;
     unsigned smmu_interrupt_line;
   };
-  // What waits in it now: in the order of nic_queues().
+  // What waits in it now: in the order of platform::kQueues.
   struct Depths {
     std::size_t transfers;      // posted, and not notified
     std::size_t fault_records;  // of the hardware, for the driver

@@ -19,12 +19,6 @@ bool NicKind::answers(const rdma::AbsentPage& answer, rdma::End end) const {
   return end == rdma::End::source ? answer.parks : answer.naks;
 }
 
-void NicKind::declare(sim::ParameterTable& table) {
-  config.engine.declare(table);
-  config.driver.declare(table);
-  config.library.declare(table);
-}
-
 // Its accesses do not go through the SMMU, whose line may still be used by others.
 std::vector<sim::Conflict> NicKind::conflicts(const Surroundings& around) const {
   if (config.engine.interrupt_line != around.smmu_interrupt_line) return {};
@@ -45,18 +39,7 @@ NicLimit NicKind::most_endpoints(const Surroundings&) const {
 
 NicLimit NicKind::most_posted() const { return library::most_posted(config.engine, "elan.channel_queue"); }
 
-std::uint64_t NicKind::bytes_of_notices(rdma::NoticeKind kind, unsigned words) const {
-  return library::bytes_of_notices(config.library, kind, words);
-}
-
-bool NicKind::is_placed_in_order(std::uint64_t source_offset, std::uint64_t destination_offset,
-                                 std::uint64_t bytes) const {
-  return library::is_one_cell(source_offset, destination_offset, bytes);
-}
-
 std::span<const sim::CounterMetric> NicKind::metrics() const { return kMetrics; }
-
-std::vector<NicKind::Signal> NicKind::signals() const { return library::signals_of(config.engine); }
 
 const char* NicKind::faults_recorded() const { return kFaultsRecorded; }
 

@@ -20,12 +20,6 @@ bool NicKind::translates(const rdma::Translation& t) const { return !t.loaded; }
 
 bool NicKind::answers(const rdma::AbsentPage& answer, rdma::End) const { return !answer.parks && !answer.naks; }
 
-void NicKind::declare(sim::ParameterTable& table) {
-  config.engine.declare(table);
-  config.driver.declare(table);
-  config.library.declare(table);
-}
-
 std::vector<sim::Conflict> NicKind::conflicts(const Surroundings& around) const {
   if (config.engine.interrupt_line != around.smmu_interrupt_line) return {};
   return {{{"exanest.interrupt_line", "smmu.interrupt_line"},
@@ -48,18 +42,7 @@ NicLimit NicKind::most_endpoints(const Surroundings& around) const {
 
 NicLimit NicKind::most_posted() const { return library::most_posted(config.engine, "exanest.channel_queue"); }
 
-std::uint64_t NicKind::bytes_of_notices(rdma::NoticeKind kind, unsigned words) const {
-  return library::bytes_of_notices(config.library, kind, words);
-}
-
-bool NicKind::is_placed_in_order(std::uint64_t source_offset, std::uint64_t destination_offset,
-                                 std::uint64_t bytes) const {
-  return library::is_one_cell(source_offset, destination_offset, bytes);
-}
-
 std::vector<const sim::BusyPart*> NicKind::busy_parts() const { return {&kFirmwareBusy, &kFaultThreadBusy}; }
-
-std::vector<NicKind::Signal> NicKind::signals() const { return library::signals_of(config.engine); }
 
 const char* NicKind::faults_recorded() const { return kFaultsRecorded; }
 
