@@ -79,6 +79,22 @@ void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::
       "take fewer or smaller buffers, or give nodes more memory");
 }
 
+// The kernel counts what is pinned and locked by process.
+void check_held(const Configuration& run, const Configuration& own, const AddConflict& add) {
+  const std::uint64_t limit = run.machine.os.rlimit_memlock;
+  if (!own.workload.checks_fail || !own.strategy.registration->abilities().is_limited()) return;
+  const std::vector<Need> needs = kind_of(own.workload).needs(own);
+  const auto most = std::ranges::max_element(needs, {}, &Need::held);
+  if (most == needs.end() || most->held <= limit) return;
+  std::vector<std::string> keys = keys_of(run, {&own, 1}, keys_of_memory);
+  keys.emplace_back("os.rlimit_memlock");
+  add(std::move(keys),
+      fmt::format("a process on node {} would have {} pinned or locked at a time, and RLIMIT_MEMLOCK is {}", most->node,
+                  sim::format_bytes(most->held), sim::format_bytes(limit)),
+      "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
+      "count)");
+}
+
 }  // namespace
 
 void check_together(const Configuration& run, std::span<const Configuration> programs, const AddConflict& add) {
@@ -99,6 +115,7 @@ void check_together(const Configuration& run, std::span<const Configuration> pro
   const std::vector<Sum> nodes = sums(programs, network::node_count(run.machine.shape));
   check_processes(nodes, run, programs, add);
   check_memory(nodes, run, programs, add);
+  for (const Configuration& own : programs) check_held(run, own, add);
 }
 
 }  // namespace faultline::workloads

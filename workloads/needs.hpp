@@ -11,10 +11,12 @@
 
 namespace faultline::workloads {
 
-// Of one process: memory for its buffers, and where it opens the NIC what the NIC has for a process.
+// Of one process: memory for its buffers; of them, what a strategy that pins or locks them has of them at a time; and
+// where it opens the NIC what the NIC has for a process.
 struct Need {
   sim::NodeId node;
   std::uint64_t bytes;
+  std::uint64_t held = 0;
   bool opens_nic = true;
 };
 

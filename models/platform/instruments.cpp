@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "models/cpu/instruments.hpp"
 #include "models/cpu/tracks.hpp"
@@ -16,27 +17,28 @@
 namespace faultline::platform {
 namespace {
 
-// The numbers of the first of busy_parts(), in its order; those of NICs follow.
+// The numbers of the first of busy_parts(), in its order; those of NICs follow. Several kinds may show the same part.
 enum Part : std::size_t { link, network_interface, axi_reads, axi_writes, ddr, core, of_nics };
 constexpr std::array kParts{network::kLinkBusy,  network::kInterfaceBusy, soc::kAxiReadsBusy,
                             soc::kAxiWritesBusy, soc::kDdrBusy,           cpu::kCoreBusy};
 static_assert(kParts.size() == of_nics);
 
+std::size_t number_in(const std::vector<sim::BusyPart>& all, const sim::BusyPart& part) {
+  const auto found = std::ranges::find(all, std::string_view(part.metric), &sim::BusyPart::metric);
+  return static_cast<std::size_t>(found - all.begin());
+}
+
 const std::vector<sim::BusyPart>& all_parts() {
   static const std::vector<sim::BusyPart> all = [] {
     std::vector<sim::BusyPart> found(kParts.begin(), kParts.end());
     for (const auto& kind : nic_kinds()) {
-      for (const sim::BusyPart* part : kind->busy_parts()) found.push_back(*part);
+      for (const sim::BusyPart* part : kind->busy_parts()) {
+        if (number_in(found, *part) == found.size()) found.push_back(*part);
+      }
     }
     return found;
   }();
   return all;
-}
-
-std::size_t number_of(const sim::BusyPart& part) {
-  const std::string_view metric = part.metric;
-  const auto is_it = [&](const sim::BusyPart& each) { return each.metric == metric; };
-  return static_cast<std::size_t>(std::ranges::find_if(all_parts(), is_it) - all_parts().begin());
 }
 
 void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
@@ -55,8 +57,9 @@ void add_node(std::vector<BusyTime>& all, Node& node) {
   add(axi_writes, 0, node.hpc.writes_busy());
   add(ddr, 0, node.ddr.busy());
   for (unsigned number = 0; number < node.cpu.config().cores; ++number) add(core, number, node.cpu.busy(number));
-  for (const rdma::Nic::Busy& one : node.nic->busy())
-    all.push_back({node.id(), number_of(*one.part), one.number, one.busy});
+  for (const rdma::Nic::Busy& one : node.nic->busy()) {
+    all.push_back({node.id(), number_in(all_parts(), *one.part), one.number, one.busy});
+  }
 }
 
 }  // namespace
@@ -81,6 +84,7 @@ std::vector<BusyTime> busy_times(Cluster& cluster) {
   for (network::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
     add_links(all, id, cluster.router(id));
   }
+  std::ranges::sort(all, {}, [](const BusyTime& one) { return std::tuple(one.router, one.part, one.number); });
   return all;
 }
 

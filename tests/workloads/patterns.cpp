@@ -186,9 +186,11 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
         "workload.size: buffers of 16 MiB on node 0 do not fit in its 15 MiB of user memory; take fewer or smaller "
         "buffers, or give nodes more memory");
   CHECK(megabytes("os.rlimit_memlock", "15 MiB") == "none");
-  CHECK(megabytes("os.rlimit_memlock", "14 MiB") ==
-        "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB; raise os.rlimit_memlock, or "
-        "take smaller buffers or fewer peers");
+  CHECK(
+      megabytes("os.rlimit_memlock", "14 MiB") ==
+      "workload.size: a process on node 0 would have 15 MiB pinned or locked at a time, and RLIMIT_MEMLOCK is 14 MiB; "
+      "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
+      "count)");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 4}}) == "none");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 5}}) ==
         "strategy.registration: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox "

@@ -309,7 +309,7 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
        "a place for pages of no end",
        {"workload.cold_placement", "workload.cold"}},
       {preset("pin-once") + Settings{{"workload.source_offset", "100 B"}, {"os.rlimit_memlock", "4 KiB"}},
-       "buffers of 8 KiB would be pinned or locked, and RLIMIT_MEMLOCK is 4 KiB",
+       "a process on node 0 would have 8 KiB pinned or locked at a time, and RLIMIT_MEMLOCK is 4 KiB",
        {"workload.size", "workload.window", "os.rlimit_memlock"}},
       {{{"workload.size", "4 MiB"}, {"workload.window", 2}, {"os.user_memory", "4 MiB"}},
        "buffers of 8 MiB on node 0 do not fit in its 4 MiB of user memory",

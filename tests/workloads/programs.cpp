@@ -110,6 +110,22 @@ TEST_CASE("programs: the first measured transfers of all begin when the last pro
   }
 }
 
+TEST_CASE("programs: what each process pins is held to RLIMIT_MEMLOCK, not what all pin together") {
+  const auto reason = [](const char* size) {
+    const Settings pins = kWrite + preset("pin-once");
+    return reason_against(named("a", pins + Settings{{"workload.size", "6 MiB"}}) +
+                          named("b", pins + Settings{{"workload.size", size}}) +
+                          Settings{{"os.rlimit_memlock", "8 MiB"}});
+  };
+  CHECK(reason("8 MiB") == "none");
+  CHECK(
+      reason("12 MiB").starts_with("program.b.size: a process on node 0 would have 12 MiB pinned or locked at a time"));
+  const Settings flows{{"workload.kind", "flows"}, {"workload.flows", "from=1, to=2, size=12 MiB"}};
+  CHECK(
+      reason_against(preset("pin-once") + flows).starts_with("workload.flows: a process on node 1 would have 12 MiB"));
+  CHECK(reason_against(preset("fault/touch-ahead") + flows) == "none");
+}
+
 TEST_CASE("programs: with a strategy of its own one inherits nothing of the run's") {
   const Settings run_has = preset("pin-private");
   const Settings mine = named("mine", kWrite + preset("fault/touch-ahead"));

@@ -5,8 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "models/drivers/elan/config.hpp"
 #include "models/drivers/exanest/driver_config.hpp"
 #include "models/network/router.hpp"
+#include "models/nic/elan/config.hpp"
 #include "models/soc/axi_port.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/rounded_bytes.hpp"
@@ -45,6 +47,23 @@ TEST_CASE("buses, memory and links are busy for as long as their cells take") {
   CHECK(busy_for(point, "node 0", "link") < cells + cells / 100);  // nothing else goes this way, but a message or two
   CHECK(busy_for(point, "node 1", "ni") == kCellsOfWrite * router.cell_time(router.local_rate, 256).count());
   CHECK(busy_for(point, "node 0", "fault_thread") == 0);
+}
+
+TEST_CASE("a NIC with an MMU of its own shows its DMA processor and its trap thread, and no R5") {
+  const Settings write = Settings{{"workload.size", "64 KiB"}};
+  const Point point = run_well(preset("nic-mmu/resident") + write);
+  const elan::ElanConfig nic;
+  const std::int64_t blocks = (64 << 10) / nic.block_bytes;
+  CHECK(busy_for(point, "node 0", "dma_processor") ==
+        nic.transfer_startup.count() + blocks * nic.block_scheduling.count());
+  CHECK(busy_for(point, "node 1", "dma_processor") == 0);
+  CHECK(busy_for(point, "node 1", "fault_thread") == 0);
+  CHECK_FALSE(point.metrics.contains("utilisation_r5"));
+  CHECK_FALSE(run_well(kWrite64KiB).metrics.contains("utilisation_dma_processor"));
+  const Point cold = run_well(preset("nic-mmu/pushed") + write + Settings{{"workload.cold", "destination"}});
+  CHECK(busy_for(cold, "node 0", "fault_thread") == 0);
+  CHECK(busy_for(cold, "node 1", "fault_thread") >= 16 * elan::DriverConfig{}.trap_service.count());
+  CHECK(cold["utilisation_fault_thread"] < 100);
 }
 
 TEST_CASE("the busiest of all nodes is the metric, and idle nodes are no parts") {

@@ -64,8 +64,6 @@ void check_fan_in(const Configuration& configuration, const AddConflict& add) {
         "name each node once, and two nodes or more");
   }
   check_queue(w.window, {"workload.window"}, configuration.machine, add);
-  const std::uint64_t lanes = w.window * buffer_bytes(w);
-  check_locked(lanes * (nodes.size() - 1), configuration, add);
   check_mailbox(nodes.size() - 1, configuration, add);
 }
 
@@ -73,8 +71,9 @@ std::vector<Need> needs_of_fan_in(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t lanes = w.window * buffer_bytes(w);
   std::vector<Need> needs;
-  for (const unsigned node : nodes_of(configuration)) needs.push_back({node, lanes});
+  for (const unsigned node : nodes_of(configuration)) needs.push_back({.node = node, .bytes = lanes, .held = lanes});
   needs.front().bytes *= needs.size() - 1;
+  needs.front().held = needs.front().bytes;
   return needs;
 }
 

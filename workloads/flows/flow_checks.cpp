@@ -47,8 +47,7 @@ std::vector<Need> needs_of_flows(const Configuration& configuration) {
   try {
     for (const Flow& flow : parse_flows(configuration.workload.flows)) {
       const std::uint64_t bytes = flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
-      needs.push_back({flow.from, bytes});
-      needs.push_back({flow.to, bytes});
+      for (const unsigned node : {flow.from, flow.to}) needs.push_back({.node = node, .bytes = bytes, .held = bytes});
     }
   } catch (const BadFlows&) {
     needs.clear();

@@ -29,8 +29,9 @@ std::vector<Need> needs_of_pattern(const Configuration& configuration, PatternKi
   const unsigned nodes = network::node_count(configuration.machine.shape);
   std::vector<Need> needs;
   for (unsigned node = 0; node < nodes; ++node) {
-    needs.push_back({node, lane_of(w)});
-    needs.push_back({node, lane_of(w) * peers_of(w, kind, nodes)});
+    for (const std::uint64_t bytes : {lane_of(w), lane_of(w) * peers_of(w, kind, nodes)}) {
+      needs.push_back({.node = node, .bytes = bytes, .held = bytes});
+    }
   }
   return needs;
 }
@@ -48,14 +49,6 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
         "take fewer peers; 0 stands for all of them");
   }
   check_queue(w.window, {"workload.window"}, machine, add);
-  const std::uint64_t received = lane_of(w) * peers_of(w, kind, nodes);
-  const bool limited = configuration.strategy.registration->abilities().is_limited();
-  if (limited && received > machine.os.rlimit_memlock) {
-    add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
-        fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
-                    sim::format_bytes(machine.os.rlimit_memlock)),
-        "raise os.rlimit_memlock, or take smaller buffers or fewer peers");
-  }
   // Nobody sends a message again that did not fit in the receiver's mailbox.
   const unsigned asking = w.window * peers_of(w, kind, nodes);
   const unsigned places = machine.nic->most_waiting_messages();

@@ -216,7 +216,6 @@ std::uint64_t locked_for_notices(const Configuration& configuration) {
 void check_ping_pong(const Configuration& configuration, const AddConflict& add) {
   check_pairs(configuration, add);
   check_notices(configuration, add);
-  check_locked(2 * buffer_bytes(configuration.workload) + locked_for_notices(configuration), configuration, add);
   if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
     add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},
         "each rank is source and destination, and the SMMU lets all accesses of a process stall or none",
@@ -226,9 +225,12 @@ void check_ping_pong(const Configuration& configuration, const AddConflict& add)
 
 std::vector<Need> needs_of_ping_pong(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
+  const std::uint64_t buffers = 2 * buffer_bytes(w);
   std::vector<Need> needs;
   for (const unsigned node : nodes_of_pairs(w)) {
-    needs.push_back({node, 2 * buffer_bytes(w) + bytes_of_notices(w, configuration.machine)});
+    needs.push_back({.node = node,
+                     .bytes = buffers + bytes_of_notices(w, configuration.machine),
+                     .held = buffers + locked_for_notices(configuration)});
   }
   return needs;
 }

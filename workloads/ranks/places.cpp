@@ -85,16 +85,6 @@ void check_pairs(const Configuration& configuration, const AddConflict& add) {
   }
 }
 
-void check_locked(std::uint64_t bytes, const Configuration& configuration, const AddConflict& add) {
-  const std::uint64_t limit = configuration.machine.os.rlimit_memlock;
-  const bool is_limited = configuration.strategy.registration->abilities().is_limited();
-  if (!configuration.workload.checks_fail || !is_limited || bytes <= limit) return;
-  add({"workload.size", "workload.window", "os.rlimit_memlock"},
-      fmt::format("buffers of {} of one rank would be pinned or locked, and RLIMIT_MEMLOCK is {}",
-                  sim::format_bytes(bytes), sim::format_bytes(limit)),
-      "raise os.rlimit_memlock, take smaller buffers, or let such failures be results (workload.checks = count)");
-}
-
 // Nobody sends a message again that did not fit. A rank asks for one buffer at a time, and lets go of others meanwhile.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
   const std::size_t asking = senders * (configuration.workload.window + std::size_t{1});

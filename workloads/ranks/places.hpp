@@ -29,8 +29,6 @@ void check_pairs(const Configuration& configuration, const AddConflict& add);
 
 // That the nodes are there. False: they are not, and nothing else can be said of them.
 bool check_nodes(const std::vector<unsigned>& nodes, const Configuration& configuration, const AddConflict& add);
-// What a rank has of its buffers registered at a time, against RLIMIT_MEMLOCK.
-void check_locked(std::uint64_t bytes, const Configuration& configuration, const AddConflict& add);
 // The messages about buffers that so many senders may have under way to one rank, against the places of its mailbox.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add);
 // Bytes of a buffer's pages.

@@ -18,27 +18,18 @@ std::uint64_t pool_bytes(const Configuration& configuration) {
 
 std::vector<Need> needs_of_reuse(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
+  const std::uint64_t pool = pool_bytes(configuration);
+  const bool holds_pool = configuration.strategy.registration->abilities().holds_all_added;
+  const std::uint64_t held = holds_pool ? pool : sim::page_end(w.size);
   std::vector<Need> needs;
   for (unsigned rank = 0; rank < w.ranks; ++rank) {
-    for (const unsigned node : {w.initiator, w.target}) needs.push_back({node, pool_bytes(configuration)});
+    for (const unsigned node : {w.initiator, w.target}) needs.push_back({.node = node, .bytes = pool, .held = held});
   }
   return needs;
 }
 
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
-  const TransferConfig& w = configuration.workload;
-  const platform::Machine& machine = configuration.machine;
-  check_places(w, machine.shape, add);
-  const std::uint64_t pool = pool_bytes(configuration);
-  const rdma::Abilities abilities = configuration.strategy.registration->abilities();
-  const std::uint64_t held = abilities.holds_all_added ? pool : sim::page_end(w.size);
-  if (w.checks_fail && abilities.is_limited() && held > machine.os.rlimit_memlock) {
-    add({"reuse.buffers", "workload.size", "os.rlimit_memlock"},
-        fmt::format("buffers of {} would be pinned or locked at a time, and RLIMIT_MEMLOCK is {}",
-                    sim::format_bytes(held), sim::format_bytes(machine.os.rlimit_memlock)),
-        "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
-        "count)");
-  }
+  check_places(configuration.workload, configuration.machine.shape, add);
 }
 
 double work_of_reuse(const Configuration& configuration) {

@@ -18,12 +18,9 @@ std::uint64_t lanes_of(const TransferConfig& w) {
   return w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
 }
 
-void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
-                  const AddConflict& add) {
+void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const AddConflict& add) {
   const std::uint64_t lanes = lanes_of(w);
-  const bool is_limited = strategy.registration->abilities().is_limited();
-  const bool limited = w.checks_fail && is_limited;
-  const bool present = w.cold != Cold::both || is_limited;
+  const bool present = w.cold != Cold::both || strategy.registration->abilities().is_limited();
   if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
     add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
         fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
@@ -31,12 +28,6 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
                     sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)),
         "take smaller buffers or a greater limit, or workload.cold = both, with which those of a strategy that holds "
         "none come by faults");
-  }
-  if (limited && lanes > machine.os.rlimit_memlock) {
-    add({"workload.size", "workload.window", "os.rlimit_memlock"},
-        fmt::format("buffers of {} would be pinned or locked, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
-                    sim::format_bytes(machine.os.rlimit_memlock)),
-        "raise os.rlimit_memlock, take smaller buffers, or let such failures be results (workload.checks = count)");
   }
 }
 
@@ -125,7 +116,7 @@ void check_buffers(const Configuration& configuration, const AddConflict& add) {
         "the clean transfers' buffers are not prepared, so a private table does not map them",
         "set workload.clean_window to 0, or take strategies whose device walks the process's table");
   }
-  check_memory(w, configuration.strategy, configuration.machine, add);
+  check_memory(w, configuration.strategy, add);
 }
 
 void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configuration& configuration,
@@ -188,7 +179,8 @@ void check_messages(const Configuration& configuration, const AddConflict& add) 
 std::vector<Need> needs_of_transfers(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t bytes = lanes_of(w) + w.clean_window * sim::page_end(w.clean_size);
-  return {{w.initiator, bytes}, {w.target, bytes}};
+  return {{.node = w.initiator, .bytes = bytes, .held = lanes_of(w)},
+          {.node = w.target, .bytes = bytes, .held = lanes_of(w)}};
 }
 
 std::vector<Need> needs_of_messages(const Configuration& configuration) {

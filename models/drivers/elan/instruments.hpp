@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the NIC with an MMU of its own shows beside its data path.
+// Counters of the NIC with an MMU of its own and its driver.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/drivers/elan/nic.hpp"
+#include "models/nic/elan/instruments.hpp"
 #include "models/nic/elan/registers.hpp"
 
 namespace faultline::elan {
@@ -52,6 +53,12 @@ std::unique_ptr<rdma::Endpoint> Nic::open(const rdma::Strategy& strategy, const 
 Nic::Depths Nic::depths() const {
   const Engine::Depths depths = engine_.depths();
   return {depths.transfers, depths.fault_records};
+}
+
+std::vector<Nic::Busy> Nic::busy() const {
+  std::vector<Busy> all{{&kProcessorBusy, 0, engine_.processor_busy()}};
+  software_->traps.add_busy(all);
+  return all;
 }
 
 }  // namespace faultline::elan

@@ -32,7 +32,7 @@ class Nic final : public rdma::Nic {
   void audit() const override { software_->traps.audit(); }
   void settle() override { engine_.settle(); }
   Depths depths() const override;
-  std::vector<Busy> busy() const override { return {}; }
+  std::vector<Busy> busy() const override;
 
  private:
   // Once there is a kernel.

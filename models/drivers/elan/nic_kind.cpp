@@ -5,7 +5,9 @@
 
 #include "models/drivers/elan/instruments.hpp"
 #include "models/drivers/elan/steps.hpp"
+#include "models/drivers/library/instruments.hpp"
 #include "models/drivers/library/limits.hpp"
+#include "models/nic/elan/instruments.hpp"
 
 namespace faultline::elan {
 
@@ -40,6 +42,8 @@ NicLimit NicKind::most_endpoints(const Surroundings&) const {
 NicLimit NicKind::most_posted() const { return library::most_posted(config.engine, "elan.channel_queue"); }
 
 std::span<const sim::CounterMetric> NicKind::metrics() const { return kMetrics; }
+
+std::vector<const sim::BusyPart*> NicKind::busy_parts() const { return {&kProcessorBusy, &library::kFaultThreadBusy}; }
 
 const char* NicKind::faults_recorded() const { return kFaultsRecorded; }
 

@@ -26,6 +26,7 @@ class NicKind final : public library::NicKindOf<NicKind, NicConfig> {
   rdma::NicLimit most_posted() const override;
 
   std::span<const sim::CounterMetric> metrics() const override;
+  std::vector<const sim::BusyPart*> busy_parts() const override;
   const char* faults_recorded() const override;
   std::span<const char* const> faults_handled() const override;
   std::optional<sim::RunFailure> lost_for_good(const CounterValue& total) const override;

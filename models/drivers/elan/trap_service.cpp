@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/drivers/elan/steps.hpp"
+#include "models/drivers/library/instruments.hpp"
 #include "models/nic/elan/registers.hpp"
 
 namespace faultline::elan {
@@ -47,8 +48,12 @@ Task<void> TrapService::close(std::uint32_t pdid) {
   served->waiting.clear();
   served->stops = true;
   served->trap.notify_all();
-  while (served->works) co_await served->idle;
+  while (served->work.runs()) co_await served->idle;
   served_.erase(pdid);
+}
+
+void TrapService::add_busy(std::vector<rdma::Nic::Busy>& all) const {
+  for (const auto& [pdid, served] : served_) all.push_back({&library::kFaultThreadBusy, pdid, served->work.worked()});
 }
 
 void TrapService::access_refused(const Mmu::Refusal& refusal) {
@@ -109,9 +114,9 @@ Task<void> TrapService::serve(std::shared_ptr<Served> served) {
     if (served->stops) co_return;
     const nic::FaultRecord record = served->waiting.front();
     served->waiting.pop_front();
-    served->works = true;
+    served->work.begin();
     co_await answer(*served, record);
-    served->works = false;
+    served->work.end();
     served->idle.notify_all();
   }
 }

@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/drivers/elan/pushed_table.hpp"
 #include "models/drivers/library/event_service.hpp"
 #include "models/drivers/library/fault_book.hpp"
+#include "models/drivers/library/work_clock.hpp"
 #include "models/nic/elan/mmu.hpp"
+#include "models/rdma/nic.hpp"
 #include "models/rdma/strategy.hpp"
 
 namespace faultline::elan {
@@ -32,12 +35,14 @@ class TrapService {
   // The MMU has refused an access: why is found out now, and counted when the driver takes the trap.
   void access_refused(const Mmu::Refusal& refusal);
   void block_stopped(const nic::FaultRecord& record) { book_.block_stopped(record); }
+  // For how long the thread of each process has had traps to answer, until now.
+  void add_busy(std::vector<rdma::Nic::Busy>& all) const;
   void audit() const { book_.audit(records_.value()); }
 
  private:
   struct Served {
     Served(os::Process& p, PushedTable& t, const rdma::Strategy& s, cpu::Execution& e, sim::EventLoop& loop)
-        : process(p), pushed(t), strategy(s), thread(e), trap(loop), idle(loop) {}
+        : process(p), pushed(t), strategy(s), thread(e), trap(loop), idle(loop), work(loop) {}
     os::Process& process;
     PushedTable& pushed;
     const rdma::Strategy strategy;
@@ -45,7 +50,7 @@ class TrapService {
     sim::Deque<nic::FaultRecord> waiting;
     sim::Signal trap;
     sim::Signal idle;
-    bool works = false;
+    library::WorkClock work;
     bool stops = false;
   };
 

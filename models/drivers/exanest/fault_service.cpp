@@ -13,18 +13,15 @@ using cpu::Work;
 
 sim::Task<sim::Vector<FaultMessage>> FaultSocket::receive(cpu::Execution& thread, cpu::Waking how) {
   if (waiting_.empty()) {
-    busy_ = busy();
-    since_ = sim::kNever;
+    work_.end();
     while (waiting_.empty()) co_await cpu_.sleep(thread, arrived_, how);
   }
-  if (since_ == sim::kNever) since_ = loop_.now();
+  work_.begin();
   co_await cpu_.run(thread, Work::system, config_.netlink_receive);
   sim::Vector<FaultMessage> records;
   records.swap(waiting_);
   co_return records;
 }
-
-sim::Time FaultSocket::busy() const { return since_ == sim::kNever ? busy_ : busy_ + (loop_.now() - since_); }
 
 sim::Task<sim::Vector<FaultMessage>> FaultSocket::receive_now(cpu::Execution& thread, sim::Time empty) {
   if (!waiting_.empty()) co_return co_await receive(thread);

@@ -11,6 +11,7 @@
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/drivers/exanest/driver_config.hpp"
 #include "models/drivers/exanest/fault_log.hpp"
+#include "models/drivers/library/work_clock.hpp"
 #include "models/drivers/mmu500/smmu_driver.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
@@ -34,7 +35,7 @@ struct FaultMessage {
 class FaultSocket {
  public:
   FaultSocket(const DriverConfig& config, cpu::Cpu& cpu, sim::EventLoop& loop)
-      : config_(config), cpu_(cpu), loop_(loop), arrived_(loop) {}
+      : config_(config), cpu_(cpu), arrived_(loop), work_(loop) {}
 
   // recvmsg(): blocks until there are records, then gives all of them. A socket wakes with WF_SYNC
   // (sock_def_readable); a kernel thread, which no socket wakes, says `plain`.
@@ -47,16 +48,14 @@ class FaultSocket {
   // What waits is lost.
   void clear() { waiting_.clear(); }
   // For how long the process's thread has dealt with records, up to now: it was not in receive() without any.
-  sim::Time busy() const;
+  sim::Time busy() const { return work_.worked(); }
 
  private:
   const DriverConfig& config_;
   cpu::Cpu& cpu_;
-  sim::EventLoop& loop_;
   sim::Signal arrived_;
   sim::Vector<FaultMessage> waiting_;
-  sim::Time busy_{0};              // up to when the thread last began to wait
-  sim::Time since_ = sim::kNever;  // when it began to work again; kNever: it waits
+  library::WorkClock work_;
 };
 
 class FaultService {

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine's software shows: parts that may be busy, and what is still on its way.
+// What of the engine's faults is still on its way, as counters tell.
 #pragma once
 
 #include <array>
 
-#include "models/sim/instruments.hpp"
-
 namespace faultline::exanest {
-
-inline constexpr sim::BusyPart kFaultThreadBusy{
-    .metric = "utilisation_fault_thread",
-    .description =
-        "share of the measured time for which a fault thread had faults to deal with, its waiting for cores, locks and "
-        "the disk included: the busiest of the nodes at which transfers begin or end",
-    .called = "the fault thread",
-    .software = true};
 
 // Counters: of the faults that the engine has recorded, and of those that a fault thread has dealt with, which may be
 // fewer for good, because a record may be lost.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/drivers/exanest/nic.hpp"
 
-#include "models/drivers/exanest/instruments.hpp"
+#include "models/drivers/library/instruments.hpp"
 #include "models/nic/exanest/instruments.hpp"
 #include "models/smmu/smmu.hpp"
 
@@ -58,7 +58,7 @@ Nic::Depths Nic::depths() const {
 std::vector<Nic::Busy> Nic::busy() const {
   std::vector<Busy> all{{&kFirmwareBusy, 0, engine_.firmware_busy()}};
   for (const auto& [pdid, socket] : software_->faults.sockets())
-    all.push_back({&kFaultThreadBusy, pdid, socket->busy()});
+    all.push_back({&library::kFaultThreadBusy, pdid, socket->busy()});
   return all;
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/drivers/exanest/instruments.hpp"
 #include "models/drivers/exanest/steps.hpp"
+#include "models/drivers/library/instruments.hpp"
 #include "models/drivers/library/limits.hpp"
 #include "models/nic/exanest/instruments.hpp"
 
@@ -42,7 +43,7 @@ NicLimit NicKind::most_endpoints(const Surroundings& around) const {
 
 NicLimit NicKind::most_posted() const { return library::most_posted(config.engine, "exanest.channel_queue"); }
 
-std::vector<const sim::BusyPart*> NicKind::busy_parts() const { return {&kFirmwareBusy, &kFaultThreadBusy}; }
+std::vector<const sim::BusyPart*> NicKind::busy_parts() const { return {&kFirmwareBusy, &library::kFaultThreadBusy}; }
 
 const char* NicKind::faults_recorded() const { return kFaultsRecorded; }
 

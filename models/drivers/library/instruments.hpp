@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of every NIC's driver that are results.
+// What the software of every NIC shows: counters that are results, and the threads that serve faults.
 #pragma once
 
+#include "models/sim/instruments.hpp"
 #include "models/sim/statistics.hpp"
 
 namespace faultline::library {
@@ -15,5 +16,13 @@ inline constexpr sim::CounterMetric kDriverMetrics[] = {
      "of the faults, those at a page for which the same block had been tried again already: it was taken anew, or was "
      "not cured"},
 };
+
+inline constexpr sim::BusyPart kFaultThreadBusy{
+    .metric = "utilisation_fault_thread",
+    .description =
+        "share of the measured time for which a fault thread had faults to deal with, its waiting for cores, locks and "
+        "the disk included: the busiest of the nodes at which transfers begin or end",
+    .called = "the fault thread",
+    .software = true};
 
 }  // namespace faultline::library

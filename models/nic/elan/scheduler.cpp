@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "models/nic/elan/instruments.hpp"
 #include "models/nic/elan/registers.hpp"
 #include "models/nic/elan/steps.hpp"
 
@@ -42,7 +43,15 @@ void Scheduler::forget_traps(std::uint32_t pdid) {
   }
 }
 
-sim::Task<void> Scheduler::run(Time cost, const char* /*what*/) { co_await context_.loop.delay(cost); }
+sim::Task<void> Scheduler::run(Time cost, const char* what) {
+  const Time now = context_.now();
+  busy_ += cost;
+  free_ = now + cost;
+  context_.slice(track::kProcessor, 0, now, free_, what, "hardware");
+  co_await context_.loop.until(free_);
+}
+
+Time Scheduler::busy() const { return busy_ - std::max(free_ - context_.now(), Time{0}); }
 
 Block* Scheduler::held(const sim::PartKey& key) {
   Transfer* transfer = table_.sender(key.transfer);

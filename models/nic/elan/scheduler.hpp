@@ -24,6 +24,8 @@ class Scheduler final : public nic::BlockScheduler {
   bool deadline_matters(std::uint64_t what, const sim::PartKey& key) override;
   void deadline_passed(std::uint64_t what, const sim::PartKey& key) override;
 
+  // For how long it has worked, up to now.
+  sim::Time busy() const;
   // The driver has answered the page's trap: blocks that are parked for it are sent again, or their transfers end with
   // an error.
   void answer(std::uint32_t pdid, std::uint64_t page, bool give_up);
@@ -51,6 +53,8 @@ class Scheduler final : public nic::BlockScheduler {
   nic::Deferred<sim::PartKey, Scheduler, &Scheduler::back_off_ends> back_offs_;
   sim::Vector<Parked> parked_;
   sim::Set<std::pair<std::uint32_t, std::uint64_t>> trapped_;  // pages of processes, whose traps are not answered
+  sim::Time busy_{0};                                          // work accepted
+  sim::Time free_{0};                                          // when it is done
   sim::Counter& parks_;
   sim::Counter& naks_;
   sim::Counter& nak_failures_;
