@@ -215,8 +215,9 @@ const std::string_view kExplainHelp = R"(faultline explain EXPERIMENT [options]
 Simulates one point of EXPERIMENT up to the end of one transfer and tells the story of that transfer: who did what,
 when, for how long, why, and what waited for it; then the total by cause. Times are in microseconds since the program
 posted the transfer, to the nanosecond; what comes before the post is negative. A line stands at the time at which
-what it tells was over. Who: the library of the program, the kernel, an interrupt, the fault thread, the SMMU, the DMA
-engine of the NIC, the firmware on its R5 processors, the network, the page table of a buffer.
+what it tells was over. Who: the library of the program, the kernel, an interrupt, the fault thread, the SMMU or the
+NIC's own MMU, the DMA engine of the NIC, what schedules its blocks (firmware on an R5, or a DMA processor), the
+network, the page table of a buffer.
 What comes several times in a row, as retries do, is told once, unless --all is given. --verbose adds to each time the
 parameters that it is made of. --html writes a page that steps through the story forwards and backwards, with page
 tables, TLBs, frames, pins and registers at every instant.

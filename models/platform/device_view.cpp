@@ -8,9 +8,9 @@
 namespace faultline::platform {
 namespace {
 
-std::optional<TlbEntry> entry_of(const std::optional<smmu::Leaf>& leaf, std::uint64_t va) {
+std::optional<rdma::Nic::MmuEntry> entry_of(const std::optional<smmu::Leaf>& leaf, std::uint64_t va) {
   if (!leaf) return std::nullopt;
-  return TlbEntry{sim::page_begin(leaf->physical(va)), leaf->writable};
+  return rdma::Nic::MmuEntry{sim::page_begin(leaf->physical(va)), leaf->writable};
 }
 
 }  // namespace

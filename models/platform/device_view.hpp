@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's SMMU holds of one process and of one of its pages, looked at from outside: no time passes, and no
-// counter counts.
+// What a node's SMMU, or the MMU of its NIC, holds of one process and of one of its pages, looked at from outside: no
+// time passes, and no counter counts.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,10 @@ struct BankView {
   bool operator==(const BankView&) const = default;
 };
 
-struct TlbEntry {
-  std::uint64_t frame;  // where it leads to for this page
-  bool writable;
-  bool operator==(const TlbEntry&) const = default;
-};
-
+// Of one page.
 struct TlbView {
-  std::optional<TlbEntry> micro;
-  std::optional<TlbEntry> macro;
+  std::optional<rdma::Nic::MmuEntry> micro;
+  std::optional<rdma::Nic::MmuEntry> macro;
   bool operator==(const TlbView&) const = default;
 };
 

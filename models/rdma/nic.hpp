@@ -70,6 +70,12 @@ class Nic {
     std::size_t transfers;      // posted, and not notified
     std::size_t fault_records;  // of the hardware, for the driver
   };
+  // What an MMU has of a page.
+  struct MmuEntry {
+    std::uint64_t frame;
+    bool writable;
+    bool operator==(const MmuEntry&) const = default;
+  };
   // For how long one of the kind's busy_parts() has worked until now.
   struct Busy {
     const sim::BusyPart* part;
@@ -96,6 +102,8 @@ class Nic {
   virtual void settle() = 0;
   virtual Depths depths() const = 0;
   virtual std::vector<Busy> busy() const = 0;
+  // Of an MMU of its own (NicKind::uses_smmu), looked at from outside. Nothing: it has no entry of that page.
+  virtual std::optional<MmuEntry> mmu_entry(std::uint32_t /*process*/, std::uint64_t /*va*/) const { return {}; }
 };
 
 // A kind of NIC, with the parameters that it owns. Its NICs have the counters driver.fault_records, driver.faults_CAUSE

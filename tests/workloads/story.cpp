@@ -238,6 +238,27 @@ TEST_CASE("page states follow a fault: no entry, then a frame, then a TLB entry 
   CHECK(says(story, "page 0 of the destination"));
 }
 
+TEST_CASE("of a NIC with an MMU of its own its table is watched: a page that has a frame may lack its entry") {
+  const Json story = told(preset("nic-mmu/on-demand") + cold("none", "64 B"));
+  std::map<std::string, Json> last;
+  for (const Json& change : story["changes"]) last[change["key"]] = change;
+  for (const char* end : {"source", "destination"}) {
+    const std::string page = std::string(end) + "/0/";
+    const std::string frame = story["state"][page + "frame"];
+    INFO(page);
+    CHECK(story["state"][page + "entry"] == "present");
+    CHECK(story["state"][page + "device's access"] == "faults: mirror");
+    CHECK(story["state"][page + "NIC's table"] == "-");
+    CHECK_FALSE(story["state"].contains(page + "micro-TLB"));
+    CHECK_FALSE(story["state"].contains(std::string(end) + "/FSR"));
+    CHECK(last.at(page + "NIC's table")["to"].get<std::string>().starts_with(frame));
+    CHECK(last.at(page + "device's access")["to"] == "goes through");
+    CHECK(last.at(page + "device's access")["at"] == last.at(page + "NIC's table")["at"]);
+    CHECK(says(story, "PAGE FAULT of the device. The NIC's MMU may not let a "));
+  }
+  CHECK_FALSE(says(story, "SMMU"));
+}
+
 TEST_CASE("every step of every NIC has a sentence, but for faults, which are told otherwise") {
   for (const auto& kind : platform::nic_kinds()) {
     const sim::TransferLife& life = kind->life();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace faultline::workloads {
@@ -17,19 +18,30 @@ struct KeyInfo {
   std::string_view group;
   std::string_view name;
 };
-// In the order of text_of().
-constexpr auto kOfPage = std::to_array<KeyInfo>({{"page table", "entry"},
-                                                 {"page table", "descriptor"},
-                                                 {"page table", "device's access"},
-                                                 {"TLB", "micro-TLB"},
-                                                 {"TLB", "macro TLB"},
-                                                 {"frame", "frame"},
-                                                 {"frame", "mappings"},
-                                                 {"pin", "pins"},
-                                                 {"pin", "VM_LOCKED"}});
+// In the order of text_of(): with the SMMU, and with an MMU in the NIC.
+constexpr auto kWithSmmu = std::to_array<KeyInfo>({{"page table", "entry"},
+                                                   {"page table", "descriptor"},
+                                                   {"page table", "device's access"},
+                                                   {"TLB", "micro-TLB"},
+                                                   {"TLB", "macro TLB"},
+                                                   {"frame", "frame"},
+                                                   {"frame", "mappings"},
+                                                   {"pin", "pins"},
+                                                   {"pin", "VM_LOCKED"}});
+constexpr auto kWithNic = std::to_array<KeyInfo>({{"page table", "entry"},
+                                                  {"page table", "device's access"},
+                                                  {"NIC", "NIC's table"},
+                                                  {"frame", "frame"},
+                                                  {"frame", "mappings"},
+                                                  {"pin", "pins"},
+                                                  {"pin", "VM_LOCKED"}});
 constexpr auto kOfBank = std::to_array<KeyInfo>({{"register", "FSR"}, {"register", "FAR"}, {"register", "FSYNR0"}});
 
-std::string tlb_text(const std::optional<platform::TlbEntry>& entry) {
+std::span<const KeyInfo> keys_of_page(bool smmu) {
+  return smmu ? std::span<const KeyInfo>(kWithSmmu) : std::span<const KeyInfo>(kWithNic);
+}
+
+std::string entry_text(const std::optional<rdma::Nic::MmuEntry>& entry) {
   return entry ? fmt::format("{:#x}{}", entry->frame, entry->writable ? "" : ", read-only") : "-";
 }
 
@@ -46,10 +58,12 @@ bool PageWatch::Page::operator==(const Page& other) const {
   return a.frame == b.frame && a.entry == b.entry && a.writable == b.writable && a.clean == b.clean &&
          a.young == b.young && a.zero == b.zero && a.userfault == b.userfault && in_memory == other.in_memory &&
          huge == other.huge && mapped == other.mapped && locked == other.locked && cause == other.cause &&
-         by == other.by && walk == other.walk && tlbs == other.tlbs && mappings == other.mappings && pins == other.pins;
+         by == other.by && walk == other.walk && tlbs == other.tlbs && nic == other.nic && mappings == other.mappings &&
+         pins == other.pins;
 }
 
-PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer) : cluster_(cluster) {
+PageWatch::PageWatch(platform::Cluster& cluster, const sim::TransferBegin& transfer)
+    : cluster_(cluster), smmu_(cluster.nic_kind().uses_smmu()) {
   const auto& [source, destination] =
       transfer.reads ? std::pair(transfer.target, transfer.initiator) : std::pair(transfer.initiator, transfer.target);
   if (source.address == 0) return;  // a message, which has no buffers
@@ -62,6 +76,9 @@ void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_
   const os::Process* process = node.vm.find_process(at.process);
   const auto bank = platform::bank_view(node, at.process);
   const bool own = bank && process != nullptr && bank->table == process->page_table().root();
+  const char* table = !smmu_ ? "a table in the NIC, which the driver fills"
+                      : own  ? "the process's own page table"
+                             : "a table of the device's own";
   WatchedBuffer buffer{.source = source,
                        .node = at.node,
                        .process = at.process,
@@ -69,7 +86,7 @@ void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_
                        .address = at.address,
                        .bytes = bytes,
                        .va_bits = bank ? bank->va_bits : 0,
-                       .table = own ? "the process's own page table" : "a table of the device's own"};
+                       .table = table};
   const os::Range range{sim::page_begin(at.address), sim::page_end(at.address + bytes)};
   const std::uint64_t watched = std::min<std::uint64_t>(range.pages(), kMostPages);
   buffer.left_out = range.pages() - watched;
@@ -77,17 +94,19 @@ void PageWatch::add(const sim::TransferBegin::End& at, bool source, std::uint64_
   for (std::uint32_t page = 0; page < watched; ++page) {
     buffer.pages.push_back(range.begin + page * os::kPage);
     end.pages.push_back(page_of(end, process, source, buffer.pages.back(), nullptr));
-    for (const KeyInfo& info : kOfPage) keys_.push_back({info.group, info.name, source, page});
+    for (const KeyInfo& info : keys_of_page(smmu_)) keys_.push_back({info.group, info.name, source, page});
     for (std::string& text : text_of(end.pages.back())) at_first_.push_back(std::move(text));
   }
-  for (const KeyInfo& info : kOfBank) keys_.push_back({info.group, info.name, source});
-  for (std::string& text : text_of(bank.value_or(platform::BankView{}))) at_first_.push_back(std::move(text));
+  if (smmu_) {
+    for (const KeyInfo& info : kOfBank) keys_.push_back({info.group, info.name, source});
+  }
+  for (std::string& text : text_of(bank)) at_first_.push_back(std::move(text));
   ends_.push_back(std::move(end));
   buffers_.push_back(std::move(buffer));
 }
 
 PageWatch::Page PageWatch::page_of(const End& end, const os::Process* process, bool source, std::uint64_t va,
-                                   const Page* before) {
+                                   const Page* before) const {
   Page page;
   if (process == nullptr) return page;  // the OOM killer has ended it
   const os::Vm& vm = end.node.vm;
@@ -106,12 +125,19 @@ PageWatch::Page PageWatch::page_of(const End& end, const os::Process* process, b
     page.mappings = record.mappings;
     page.pins = record.pins;
   }
+  if (!smmu_) {
+    page.nic = end.node.nic->mmu_entry(end.process, va);
+    const bool goes = page.nic && (source || page.nic->writable);
+    const bool lacks = reason.usable() || reason.cause == FaultCause::access_flag;
+    page.cause = goes ? FaultCause::raced : lacks ? FaultCause::mirror : reason.cause;
+    return page;
+  }
   if (end.bank) page.walk = platform::walk_view(end.node, *end.bank, va);
   page.tlbs = before != nullptr ? before->tlbs : platform::tlb_view(end.node, end.process, va);
   return page;
 }
 
-std::vector<std::string> PageWatch::text_of(const Page& page) {
+std::vector<std::string> PageWatch::text_of(const Page& page) const {
   const FaultReason reason{.cause = page.cause,
                            .by = page.by,
                            .page = page.state,
@@ -119,19 +145,27 @@ std::vector<std::string> PageWatch::text_of(const Page& page) {
                            .huge = page.huge,
                            .in_memory = page.in_memory};
   const bool goes = reason.usable();
-  return {os::state_text(reason),
-          fmt::format("{:#x} at level {}", page.walk.descriptor, page.walk.level),
-          goes ? "goes through" : fmt::format("faults: {}", os::to_string(page.cause)),
-          tlb_text(page.tlbs.micro),
-          tlb_text(page.tlbs.macro),
-          page.state.has_frame() ? fmt::format("{:#x}", page.state.frame) : "-",
-          std::to_string(page.mappings),
-          std::to_string(page.pins),
-          page.locked ? "yes" : "no"};
+  std::vector<std::string> texts{os::state_text(reason)};
+  const auto add = [&texts](std::string text) { texts.push_back(std::move(text)); };
+  if (smmu_) add(fmt::format("{:#x} at level {}", page.walk.descriptor, page.walk.level));
+  add(goes ? "goes through" : fmt::format("faults: {}", os::to_string(page.cause)));
+  if (smmu_) {
+    add(entry_text(page.tlbs.micro));
+    add(entry_text(page.tlbs.macro));
+  } else {
+    add(entry_text(page.nic));
+  }
+  add(page.state.has_frame() ? fmt::format("{:#x}", page.state.frame) : "-");
+  add(std::to_string(page.mappings));
+  add(std::to_string(page.pins));
+  add(page.locked ? "yes" : "no");
+  return texts;
 }
 
-std::vector<std::string> PageWatch::text_of(const platform::BankView& bank) {
-  return {platform::fsr_text(bank.fsr), fmt::format("{:#x}", bank.far), fmt::format("{:#x}", bank.fsynr0)};
+std::vector<std::string> PageWatch::text_of(const std::optional<platform::BankView>& bank) const {
+  if (!smmu_) return {};
+  const platform::BankView view = bank.value_or(platform::BankView{});
+  return {platform::fsr_text(view.fsr), fmt::format("{:#x}", view.far), fmt::format("{:#x}", view.fsynr0)};
 }
 
 void PageWatch::look() {
@@ -151,12 +185,11 @@ void PageWatch::look() {
       // The last taker stands there while the page comes back: told is who is new.
       const bool taken = now.by.by != os::Taker::nobody && !(now.by == end.pages[i].by);
       const std::string by = taken ? std::string(os::to_string(now.by.by)) : "";
-      note(end.first_key + i * kOfPage.size(), text_of(end.pages[i]), text_of(now), by);
+      note(end.first_key + i * keys_of_page(smmu_).size(), text_of(end.pages[i]), text_of(now), by);
       end.pages[i] = now;
     }
     if (before == end.bank) continue;
-    note(end.first_key + end.pages.size() * kOfPage.size(), text_of(before.value_or(platform::BankView{})),
-         text_of(end.bank.value_or(platform::BankView{})), "");
+    note(end.first_key + end.pages.size() * keys_of_page(smmu_).size(), text_of(before), text_of(end.bank), "");
   }
 }
 

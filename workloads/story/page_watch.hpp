@@ -14,9 +14,10 @@
 
 namespace faultline::workloads {
 
-// One thing that is watched: a property of a page, or a register of the context bank.
+// One thing that is watched: a property of a page, or a register of the context bank. Where the NIC has an MMU of its
+// own, that one's table stands in the place of walk, TLBs and registers.
 struct WatchedKey {
-  std::string_view group;                            // "page table", "TLB", "frame", "pin", "register"
+  std::string_view group;                            // "page table", "TLB", "NIC", "frame", "pin", "register"
   std::string_view name;                             // "entry"
   bool source = false;                               // it belongs to the source; else to the destination
   std::optional<std::uint32_t> page = std::nullopt;  // of the buffer
@@ -41,8 +42,8 @@ struct WatchedBuffer {
   std::string name;  // the process's
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
-  unsigned va_bits = 0;
-  std::string table;                   // which table the device walks, in words
+  unsigned va_bits = 0;                // 0: the SMMU does not translate the process's addresses
+  std::string table;                   // by which table the device translates, in words
   std::vector<std::uint64_t> pages{};  // addresses of the watched ones
   std::uint64_t left_out = 0;          // pages that are not watched
 };
@@ -57,6 +58,8 @@ class PageWatch {
 
   void look();
 
+  // Which MMU refuses the device's accesses.
+  const char* mmu() const { return smmu_ ? "SMMU" : "NIC's MMU"; }
   const std::vector<WatchedBuffer>& buffers() const { return buffers_; }
   const std::vector<WatchedKey>& keys() const { return keys_; }
   const std::vector<std::string>& at_first() const { return at_first_; }
@@ -73,6 +76,7 @@ class PageWatch {
     os::Taking by{};
     platform::WalkView walk{};
     platform::TlbView tlbs{};
+    std::optional<rdma::Nic::MmuEntry> nic{};
     std::uint32_t mappings = 0;
     std::uint32_t pins = 0;
     bool operator==(const Page&) const;
@@ -89,13 +93,14 @@ class PageWatch {
 
   void add(const sim::TransferBegin::End& end, bool source, std::uint64_t bytes);
   // `before`: the page at the last look, whose TLB entries still hold; nullptr: they are looked up.
-  static Page page_of(const End& end, const os::Process* process, bool source, std::uint64_t va, const Page* before);
-  static std::vector<std::string> text_of(const Page& page);
-  static std::vector<std::string> text_of(const platform::BankView& bank);
+  Page page_of(const End& end, const os::Process* process, bool source, std::uint64_t va, const Page* before) const;
+  std::vector<std::string> text_of(const Page& page) const;
+  std::vector<std::string> text_of(const std::optional<platform::BankView>& bank) const;
   void note(std::size_t first_key, const std::vector<std::string>& from, const std::vector<std::string>& to,
             const std::string& by);
 
   platform::Cluster& cluster_;
+  const bool smmu_;  // translates
   std::vector<WatchedBuffer> buffers_;
   std::vector<End> ends_;
   std::vector<WatchedKey> keys_;

@@ -272,6 +272,7 @@ const WatchedBuffer* Telling::buffer_at(sim::NodeId node, std::uint32_t process,
 }
 
 void Telling::tell_faults(std::vector<Told>& told) const {
+  const char* mmu = recorder_.pages().mmu();
   for (const StoryRecorder::Fault& fault : recorder_.faults()) {
     const WatchedBuffer* buffer = buffer_at(fault.node, fault.process, fault.address);
     const std::string where =
@@ -280,12 +281,12 @@ void Telling::tell_faults(std::vector<Told>& told) const {
                                         (sim::page_begin(fault.address) - sim::page_begin(buffer->address)) / os::kPage,
                                         buffer->source ? "source" : "destination");
     std::string text = fmt::format(
-        "PAGE FAULT of the device. The SMMU may not let a {} at {:#x}{} through: {}. Cause: {} ({}).",
+        "PAGE FAULT of the device. The {} may not let a {} at {:#x}{} through: {}. Cause: {} ({}).", mmu,
         fault.write ? "write" : "read", fault.address, where, fault.state, fault.cause, meaning_of(fault.cause));
     if (fault.by != os::to_string(os::Taker::nobody)) text += fmt::format(" Taken by: {}.", fault.by);
     if (fault.injected) text += " The experiment has injected that.";
     told.push_back(
-        {.at = fault.at, .node = fault.node, .who = "SMMU", .text = std::move(text), .is_fault = buffer != nullptr});
+        {.at = fault.at, .node = fault.node, .who = mmu, .text = std::move(text), .is_fault = buffer != nullptr});
   }
 }
 

@@ -61,4 +61,10 @@ std::vector<Nic::Busy> Nic::busy() const {
   return all;
 }
 
+std::optional<Nic::MmuEntry> Nic::mmu_entry(std::uint32_t process, std::uint64_t va) const {
+  const std::optional<Mmu::Entry> found = engine_.mmu().find(process, va);
+  if (!found) return std::nullopt;
+  return MmuEntry{sim::page_begin(found->physical(va)), found->writable};
+}
+
 }  // namespace faultline::elan

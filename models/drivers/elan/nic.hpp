@@ -33,6 +33,7 @@ class Nic final : public rdma::Nic {
   void settle() override { engine_.settle(); }
   Depths depths() const override;
   std::vector<Busy> busy() const override;
+  std::optional<MmuEntry> mmu_entry(std::uint32_t process, std::uint64_t va) const override;
 
  private:
   // Once there is a kernel.

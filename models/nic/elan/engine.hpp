@@ -17,6 +17,7 @@ class Engine final : public nic::Path, private nic::OwnRegisters {
   Engine(sc_core::sc_module_name name, const ElanConfig& config, const sim::Context& context);
 
   Mmu& mmu() { return mmu_; }
+  const Mmu& mmu() const { return mmu_; }
   sim::Time processor_busy() const { return scheduler_.busy(); }
   // Trains that cross no page.
   static sim::Context within_pages(const sim::Context& context);

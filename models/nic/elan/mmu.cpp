@@ -61,6 +61,8 @@ std::uint64_t Mmu::key(std::uint32_t pdid, std::uint64_t va, bool block) {
   return reg::address_of(pdid, begin_of(va, block)) | (block ? 1 : 0);
 }
 
+std::uint64_t Mmu::Entry::physical(std::uint64_t va) const { return frame + (va - begin_of(va, block)); }
+
 std::optional<Mmu::Entry> Mmu::find(std::uint32_t pdid, std::uint64_t va) const {
   if (!reg::is_address(va)) return std::nullopt;
   for (const bool block : {false, true}) {
@@ -199,8 +201,7 @@ void Mmu::forward(Transit& transit, const Entry& entry) {
   translations_ += transit.cells();
   transit.drain_number = drain_.open(context_.now());
   transit.request = &context_.payloads.acquire();
-  const std::uint64_t physical = entry.frame + (transit.va - begin_of(transit.va, entry.block));
-  soc::translate_train(*transit.request, *transit.train, physical,
+  soc::translate_train(*transit.request, *transit.train, entry.physical(transit.va),
                        transit.arrivals.shifted(config_.clock.cycles(config_.mmu_lookup)), entry.epoch);
   sim::extension<TransitOf>(*transit.request).transit = &transit;
   send(transit, 0);

@@ -29,6 +29,9 @@ class Mmu : public sc_core::sc_module {
     bool writable = false;
     bool block = false;
     std::uint64_t epoch = 0;  // of the process's table, when software read it
+
+    // Of an address in the page or block.
+    std::uint64_t physical(std::uint64_t va) const;
   };
   // A burst that has no entry, or must not write.
   struct Refusal {

@@ -3,7 +3,7 @@
 import {el} from '../dom.js';
 import {addressParts, instantText} from './story.js';
 
-const GROUPS = ['page table', 'TLB', 'frame', 'pin', 'register'];
+const GROUPS = ['page table', 'TLB', 'NIC', 'frame', 'pin', 'register'];
 const MOST_TOLD = 6; // changes that are told in words
 const MAP_PAGES = 128; // in the map at a time
 
@@ -11,7 +11,7 @@ const MAP_PAGES = 128; // in the map at a time
 function glyphOf(values, end, page) {
   const of = (name) => values[`${end}/${page}/${name}`];
   if (!String(of("device's access")).startsWith('goes through')) return ['✕', `the device's access ${of("device's access")}`];
-  if (of('micro-TLB') !== '-' || of('macro TLB') !== '-') return ['T', 'present, and in a TLB'];
+  if ((of('micro-TLB') ?? '-') !== '-' || (of('macro TLB') ?? '-') !== '-') return ['T', 'present, and in a TLB'];
   return Number(of('pins')) > 0 ? ['P', 'present, and pinned'] : ['●', 'present'];
 }
 
@@ -20,7 +20,12 @@ function addressBox(buffer, place, descriptor) {
   const address =
     place.address !== undefined && place.address >> 12n === page >> 12n ? place.address : place.page === 0 ? BigInt(buffer.address) : page;
   if (buffer.va_bits === 0)
-    return el('p', {class: 'hint'}, `Virtual address 0x${address.toString(16)}; the SMMU has no context for this process yet.`);
+    return el(
+      'p',
+      {class: 'hint'},
+      `Virtual address 0x${address.toString(16)}`,
+      descriptor === undefined ? '.' : '; the SMMU has no context for this process yet.',
+    );
   const ends = Number(String(descriptor).match(/at level (\d)/)?.[1] ?? -1);
   const parts = addressParts(address, buffer.va_bits);
   return el(
@@ -161,7 +166,7 @@ export class StateCard {
       addressBox(buffer, place, story.value(`${buffer.end}/${place.page}/descriptor`, moment.count)),
       buffer.pages.length > 1 ? this.pageMap(story, buffer, moment, place) : null,
       el('table', {class: 'state', 'aria-label': `${buffer.end}, page ${place.page}, at ${instantText(moment.at)}`}, el('tbody', {}, rows)),
-      el('p', {class: 'hint'}, `The device walks ${buffer.table}.`),
+      el('p', {class: 'hint'}, `The device translates by ${buffer.table}.`),
     );
   }
   pageMap(story, buffer, moment, place) {
