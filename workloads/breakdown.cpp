@@ -54,7 +54,7 @@ void Breakdown::on_over(std::uint64_t transfer) {
 void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end) {
   const auto found = open_.find(transfer);
   if (found == open_.end()) return;
-  const sim::Vector<StepRecord> chain = deciding_chain(found->second);
+  const sim::Vector<StepRecord> chain = deciding_chain(found->second).steps;
   open_.erase(found);
   program_ = chain.front().node == data_source_ ? End::source : End::destination;
   add_around(queue_, begin - arrived);
@@ -87,7 +87,7 @@ void Breakdown::settle(std::uint64_t transfer, Followed& write) {
   if (!write.is_told || (write.is_measured && write.notified == sim::kNever)) return;
   if (write.is_measured) {
     std::erase_if(write.steps, [&](const StepRecord& step) { return step.at > write.notified; });
-    sim::Vector<StepRecord> chain = deciding_chain(write.steps, Mark::part_placed);
+    sim::Vector<StepRecord> chain = deciding_chain(write.steps, Mark::part_placed).steps;
     chain.back().at = std::min(chain.back().at, write.end);
     program_ = End::source;
     add_around(prepare_, chain.front().at - write.begin);

@@ -85,12 +85,16 @@ void check_held(const Configuration& run, const Configuration& own, const AddCon
   if (!own.workload.checks_fail || !own.strategy.registration->abilities().is_limited()) return;
   const std::vector<Need> needs = kind_of(own.workload).needs(own);
   const auto most = std::ranges::max_element(needs, {}, &Need::held);
-  if (most == needs.end() || most->held <= limit) return;
+  if (most == needs.end()) return;
+  // Where the device has a table of what is registered, the library registers its own pages, too.
+  const bool registers = own.strategy.translate->registered && most->opens_nic;
+  const std::uint64_t held = most->held + (registers ? run.machine.nic->bytes_of_library() : 0);
+  if (held <= limit) return;
   std::vector<std::string> keys = keys_of(run, {&own, 1}, keys_of_memory);
   keys.emplace_back("os.rlimit_memlock");
   add(std::move(keys),
       fmt::format("a process on node {} would have {} pinned or locked at a time, and RLIMIT_MEMLOCK is {}", most->node,
-                  sim::format_bytes(most->held), sim::format_bytes(limit)),
+                  sim::format_bytes(held), sim::format_bytes(limit)),
       "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
       "count)");
 }

@@ -152,6 +152,8 @@ class NicKind {
   virtual NicLimit most_endpoints(const Surroundings& around) const = 0;
   // Transfers that one process has posted and that have not ended.
   virtual NicLimit most_posted() const = 0;
+  // Memory of one process in which its NIC leaves completions and small messages.
+  virtual std::uint64_t bytes_of_library() const = 0;
   // Memory of one process in which its NIC leaves notices of a kind, of so many other processes.
   virtual std::uint64_t bytes_of_notices(NoticeKind kind, unsigned words) const = 0;
   // Whether the last byte of a write with these offsets within pages is placed after all others, whatever happens.

@@ -84,7 +84,7 @@ void add_nic_mmu(Dice& dice, Settings& settings) {
   settings.push_back({"strategy.on_source_fault", "park"});
   settings.push_back({"strategy.on_destination_fault", "nak"});
   if (dice.percent(30)) settings.push_back({"elan.table_entries", 256});
-  if (dice.percent(50)) settings.push_back({"elan.nak_back_off_limit", dice.one_of<std::string>({"5 us", "1 ms"})});
+  if (dice.percent(50)) settings.push_back({"elan.nak_back_off_limit", dice.one_of<std::string>({"20 us", "1 ms"})});
   if (dice.percent(30)) settings.push_back({"elan.mmu_lookup", dice.one_of<std::int64_t>({0, 1, 40})});
   if (dice.percent(20)) settings.push_back({"strategy.registration", dice.one_of<std::string>({"mlock", "pin-once"})});
 }

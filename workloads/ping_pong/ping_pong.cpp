@@ -226,11 +226,12 @@ void check_ping_pong(const Configuration& configuration, const AddConflict& add)
 std::vector<Need> needs_of_ping_pong(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t buffers = 2 * buffer_bytes(w);
+  const bool holds_both = configuration.strategy.registration->abilities().holds_all_added;
   std::vector<Need> needs;
   for (const unsigned node : nodes_of_pairs(w)) {
     needs.push_back({.node = node,
                      .bytes = buffers + bytes_of_notices(w, configuration.machine),
-                     .held = buffers + locked_for_notices(configuration)});
+                     .held = (holds_both ? buffers : buffers / 2) + locked_for_notices(configuration)});
   }
   return needs;
 }

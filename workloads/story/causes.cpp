@@ -113,24 +113,24 @@ std::vector<CauseOfTime> Telling::causes() const {
   };
   const sim::TransferBegin& begin = recorder_.begin();
   add("wait for a buffer, since the transfer's arrival", begin.at - begin.arrived);
-  if (chain_.empty()) {
+  if (chain().empty()) {
     const bool message = begin.initiator.address == 0;
     add(message ? "a small message" : "preparing the buffers before the post", recorder_.end() - begin.at);
     return causes;
   }
-  add("preparing the buffers before the post", chain_.front().at - begin.at);
+  add("preparing the buffers before the post", chain().front().at - begin.at);
   const Intervals others = faults_of_others();
   std::uint32_t last_attempt = 0;
-  for (const StepRecord& record : chain_) last_attempt = std::max(last_attempt, record.key.attempt);
+  for (const StepRecord& record : chain()) last_attempt = std::max(last_attempt, record.key.attempt);
   const StepRecord* fault = nullptr;  // that is being answered
-  for (std::size_t i = 1; i < chain_.size(); ++i) {
-    const StepRecord& record = chain_[i];
+  for (std::size_t i = 1; i < chain().size(); ++i) {
+    const StepRecord& record = chain()[i];
     const Mark mark = record.step->mark;
     if (mark == Mark::part_faulted) fault = &record;
     // Cells that were on their way go on.
     const bool answers = fault != nullptr && record.step->scope == Scope::part && mark != Mark::part_begins &&
                          life_.position(record.step) >= life_.position(fault->step);
-    const Time from = chain_[i - 1].at;
+    const Time from = chain()[i - 1].at;
     Time time = record.at - from;
     if (mark == Mark::part_lost) {
       add("waiting for a timeout", time);
@@ -148,7 +148,7 @@ std::vector<CauseOfTime> Telling::causes() const {
   const bool ended =
       recorder_.outcome() == StoryRecorder::Outcome::done || recorder_.outcome() == StoryRecorder::Outcome::failed;
   add(ended ? "releasing the buffers after the return" : "nothing that was heard of",
-      recorder_.end() - chain_.back().at);
+      recorder_.end() - chain().back().at);
   return causes;
 }
 

@@ -129,6 +129,10 @@ void Writer::add_steps() {
     });
     const bool decides = own != chain.end() && record.key.transfer != 0;
     if (decides && own != chain.begin()) from = (own - 1)->at;
+    const auto idle = std::ranges::find_if(telling_.idle(), [&](const IdleStep& one) {
+      return one.record.step == record.step && one.record.at == record.at && one.record.key == record.key;
+    });
+    if (idle != telling_.idle().end()) from = idle->since;
     Json& made = event(lane(record.node, kWorkersRank + info.phase.worker->rank, std::string(info.phase.worker->name)),
                        from, record.at, from == record.at ? "instant" : "step");
     made["label"] = label_of(record.step) + trace::resend_text(record.key.attempt);

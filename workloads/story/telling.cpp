@@ -93,7 +93,7 @@ Telling::Telling(const StoryRecorder& recorder, const sim::TransferLife& life)
         for (const StepRecord& record : recorder.steps()) {
           if (record.key.transfer != 0) own.push_back(record);
         }
-        return deciding_chain(own);
+        return deciding_chain(own, Mark::part_over, recorder.outcome() == StoryRecorder::Outcome::failed);
       }()),
       began_(begins()) {}
 
@@ -145,8 +145,8 @@ Time Telling::fault_before(const StepRecord& record) const {
 
 const StepRecord* Telling::deciding_part() const {
   const auto step =
-      std::find_if(chain_.begin(), chain_.end(), [](const auto& r) { return r.step->scope == Scope::part; });
-  return step == chain_.end() ? nullptr : &*step;
+      std::find_if(chain().begin(), chain().end(), [](const auto& r) { return r.step->scope == Scope::part; });
+  return step == chain().end() ? nullptr : &*step;
 }
 
 bool Telling::is_other_part(const StepRecord& record) const {
@@ -169,19 +169,24 @@ std::vector<Told> Telling::told() const {
 }
 
 void Telling::tell_chain(std::vector<Told>& told) const {
-  for (std::size_t i = 0; i < chain_.size(); ++i) {
-    const StepRecord& record = chain_[i];
-    const sim::Phase& phase = record.step->phase;
+  const sim::Vector<StepRecord>& steps = chain();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     // Two faults of a block that are handled together.
-    if (i > 0 && chain_[i - 1].step == record.step && chain_[i - 1].at == record.at) continue;
-    Told& one = told.emplace_back();
-    one = {.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
-    one.attempt = record.key.attempt;
-    if (i == 0 || phase.label.empty()) continue;
-    one.took = record.at - chain_[i - 1].at;
-    one.label = std::string(phase.label) + trace::resend_text(record.key.attempt);
-    one.cost = life_.parameters(phase);
+    if (i > 0 && steps[i - 1].step == steps[i].step && steps[i - 1].at == steps[i].at) continue;
+    told.push_back(told_since(steps[i], i > 0 ? steps[i - 1].at : steps[i].at));
   }
+  for (const IdleStep& idle : chain_.idle) told.push_back(told_since(idle.record, idle.since));
+}
+
+Told Telling::told_since(const StepRecord& record, Time since) const {
+  const sim::Phase& phase = record.step->phase;
+  Told one{.at = record.at, .node = record.node, .who = who_of(record.step), .text = std::string(record.step->told)};
+  one.attempt = record.key.attempt;
+  if (record.at == since || phase.label.empty()) return one;
+  one.took = record.at - since;
+  one.label = std::string(phase.label) + trace::resend_text(record.key.attempt);
+  one.cost = life_.parameters(phase);
+  return one;
 }
 
 void Telling::tell_messages(std::vector<Told>& told) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/sim/trace.hpp"
+#include "workloads/chain.hpp"
 #include "workloads/story/recorder.hpp"
 
 namespace faultline::workloads {
@@ -44,7 +45,8 @@ class Telling {
     return began_[static_cast<std::size_t>(&record - &recorder_.steps()[0])];
   }
   // See deciding_chain().
-  const sim::Vector<sim::StepRecord>& chain() const { return chain_; }
+  const sim::Vector<sim::StepRecord>& chain() const { return chain_.steps; }
+  const sim::Vector<IdleStep>& idle() const { return chain_.idle; }
   // Sorted by when each was over.
   std::vector<Told> told() const;
   // They add up to the time from the transfer's arrival, or its program's first step for it, to the end.
@@ -54,6 +56,7 @@ class Telling {
   static std::string who_of(const sim::Step& step);
   Told told_of(const sim::StepRecord& record) const;
   void tell_chain(std::vector<Told>& told) const;
+  Told told_since(const sim::StepRecord& record, sim::Time since) const;
   void tell_messages(std::vector<Told>& told) const;
   void tell_node_steps(std::vector<Told>& told) const;
   void tell_calls(std::vector<Told>& told) const;
@@ -78,7 +81,7 @@ class Telling {
 
   const StoryRecorder& recorder_;
   const sim::TransferLife& life_;
-  const sim::Vector<sim::StepRecord> chain_;
+  const DecidingChain chain_;
   const std::vector<sim::Time> began_;
 };
 

@@ -221,6 +221,12 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
   const ColdKind source = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
   const bool put_away = (w.cold_source() && source != ColdKind::never_written) ||
                         (w.cold_destination() && w.cold_destination_kind != ColdKind::never_written);
+  if (put_away && configuration.strategy.translate->vetoes) {
+    add({"strategy.translate", "workload.cold_source_kind", "workload.cold_destination_kind"},
+        "the NIC's driver refuses the kernel to put pages away that its table has",
+        "let absent pages be never written (workload.cold_source_kind and .cold_destination_kind), or take "
+        "strategy.translate = pushed");
+  }
   if (w.is_open() && put_away) {
     add({"workload.arrivals", "workload.cold_source_kind", "workload.cold_destination_kind"},
         "the kernel takes its time to put pages away, in which transfers arrive", "let absent pages be never written");

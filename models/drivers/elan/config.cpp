@@ -21,6 +21,7 @@ void DriverConfig::declare(sim::ParameterTable& table) {
   time("trap_service", trap_service,
        "driver's thread: one trap, besides the page fault, the entry's load and the restart of what is parked");
   time("load", load, "driver: one entry of the NIC's table, besides two register writes");
+  time("unload", unload, "driver: an entry that goes from the NIC's table, besides a register write");
   time("push_delay", push_delay,
        "until the driver's thread loads an entry that became usable by other than a page fault, which loads its own");
   time("event_call", event_call, "system call that sleeps until a notice comes, besides its register writes");

@@ -13,6 +13,7 @@ struct DriverConfig : library::EventConfig {
   sim::Time trap_handler = 400ns;  // of the interrupt, besides its register accesses
   sim::Time trap_service = 700ns;  // of one trap by the driver's thread, besides the fault and register accesses
   sim::Time load = 150ns;          // of one entry, besides its two register writes
+  sim::Time unload = 100ns;        // of one entry that goes, besides its register write
   sim::Time push_delay = 5us;      // until the driver's thread loads what no fault has loaded
 
   // Mutant, for tests, where false: the driver does not hear of changes of the process's table.

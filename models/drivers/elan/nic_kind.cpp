@@ -23,10 +23,20 @@ bool NicKind::answers(const rdma::AbsentPage& answer, rdma::End end) const {
 
 // Its accesses do not go through the SMMU, whose line may still be used by others.
 std::vector<sim::Conflict> NicKind::conflicts(const Surroundings& around) const {
-  if (config.engine.interrupt_line != around.smmu_interrupt_line) return {};
-  return {{{"elan.interrupt_line", "smmu.interrupt_line"},
-           fmt::format("the NIC and the SMMU have the interrupt line {} both", around.smmu_interrupt_line),
-           "give them different lines"}};
+  std::vector<sim::Conflict> all;
+  if (config.engine.interrupt_line == around.smmu_interrupt_line) {
+    all.push_back({{"elan.interrupt_line", "smmu.interrupt_line"},
+                   fmt::format("the NIC and the SMMU have the interrupt line {} both", around.smmu_interrupt_line),
+                   "give them different lines"});
+  }
+  if (config.engine.nak_back_off > config.engine.nak_back_off_limit) {
+    all.push_back(
+        {{"elan.nak_back_off", "elan.nak_back_off_limit"},
+         fmt::format("the first back-off, {}, is longer than the longest, {}",
+                     sim::format_time(config.engine.nak_back_off), sim::format_time(config.engine.nak_back_off_limit)),
+         "raise elan.nak_back_off_limit; with both the same the back-off does not grow"});
+  }
+  return all;
 }
 
 std::unique_ptr<rdma::Nic> NicKind::make(const Surroundings& around, const sim::Context& context) const {

@@ -78,18 +78,23 @@ Task<void> NicTable::evict(cpu::Execution& exec) {
   const auto found = std::ranges::find(by_age_, false, &Place::stays);
   if (found == by_age_.end()) {
     throw sim::RunFailure("the NIC's table has no entry left beside those of the processes' libraries",
-                          {"elan.table_entries"}, /*refused=*/true);
+                          {"elan.table_entries", "elan_library.event_entries", "workload.peers"}, /*refused=*/true);
   }
   const Place oldest = *found;
   needs_drain_ = true;
   leave(*oldest.owner, {oldest.begin, oldest.begin + 1});
   ++counters.evictions;
   oldest.owner->evicted(oldest.begin);
-  co_await write(exec, reg::kInvalidate, reg::address_of(oldest.pdid, oldest.begin));
+  co_await take_out(exec, oldest.pdid, oldest.begin);
 }
 
 Task<void> NicTable::invalidate(cpu::Execution& exec, Owner& owner, std::uint32_t pdid, os::VirtualAddress begin) {
   leave(owner, {begin, begin + 1});
+  co_await take_out(exec, pdid, begin);
+}
+
+Task<void> NicTable::take_out(cpu::Execution& exec, std::uint32_t pdid, os::VirtualAddress begin) {
+  co_await cpu_.run(exec, Work::system, config_.unload);
   co_await write(exec, reg::kInvalidate, reg::address_of(pdid, begin));
 }
 

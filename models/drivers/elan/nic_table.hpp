@@ -79,6 +79,7 @@ class NicTable {
     bool stays;
   };
   sim::Task<void> write(cpu::Execution& exec, std::uint64_t offset, std::uint64_t value);
+  sim::Task<void> take_out(cpu::Execution& exec, std::uint32_t pdid, os::VirtualAddress begin);
   static std::uint64_t frame_word(const Entry& entry);
   void enter(Owner& owner, std::uint32_t pdid, const Entry& entry, bool replaces);
   // Entries that begin there.

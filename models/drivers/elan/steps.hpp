@@ -41,6 +41,7 @@ inline constexpr StepInfo kResolveBegin{
     .told = "The driver's thread gets a core and turns to the trap."};
 inline constexpr StepInfo kResolveEnd{
     .name = "resolve_end",
+    .mark = Mark::fault_answered,
     .phase = {worker::kDriver, "resolve", "page fault in the kernel, and the entry's load",
               "NIC_driver.trap_service, os.anon_minor_fault, os.zero_bandwidth, NIC_driver.load, 2 cpu.mmio_write"},
     .told = "The driver's thread has the kernel bring the page, and loads the entry into the NIC's table."};
@@ -55,8 +56,8 @@ inline constexpr auto kSteps = std::to_array<sim::Step>(
     {step::kPostBegin, step::kPosted, step::kTransferStarted, step::kBlockScheduled, step::kReadIssued, step::kCellSent,
      step::kCellArrived, step::kBlockAccepted, step::kBlockWritten, step::kBlockPlaced, step::kFaultDetected,
      step::kFaultLogged, step::kNakReceived, step::kHandlerEntered, step::kTrapTaken, step::kResolveBegin,
-     step::kResolveEnd, step::kBlockRequeued, step::kTimedOut, step::kTargetNotified, step::kBlockAcknowledged,
-     step::kNotified, step::kCompleted,
+     step::kResolveEnd, step::kBlockRequeued, step::kBackOffOver, step::kTimedOut, step::kTargetNotified,
+     step::kBlockAcknowledged, step::kNotified, step::kCompleted,
      // Of a node.
      step::kAccessRefused, cpu::step::kInterruptRaised, cpu::step::kInterruptTaken,
      // Of a small message.

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/drivers/elan/trap_service.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "models/drivers/elan/steps.hpp"
 #include "models/drivers/library/instruments.hpp"
 #include "models/nic/elan/registers.hpp"
+#include "models/sim/failure.hpp"
 
 namespace faultline::elan {
 
 using cpu::Work;
 using os::Error;
 using sim::Task;
+
+namespace {
+
+bool is_mapped(const os::Process& process, os::VirtualAddress va, bool write) {
+  const os::Vma* vma = process.space().find(va);
+  return vma != nullptr && vma->allows(write);
+}
+
+}  // namespace
 
 TrapService::TrapService(const DriverConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
                          cpu::InterruptController& interrupts, unsigned line, std::uint64_t base, NicTable& table,
@@ -129,12 +141,29 @@ Task<void> TrapService::answer(Served& served, nic::FaultRecord record) {
   if (there) {
     ++merged_;
   } else {
+    check_bound(served, record.page);
     there = co_await resolve(served, record.page, write);
     ++(there ? resolved_ : refused_);
   }
   context_.report(step::kResolveEnd, record.key);
   if (served.stops) co_return;
   co_await table_.restart(served.thread, record.pdid, record.page, /*give_up=*/!there && record.at_source);
+}
+
+// A bound that meets faults is none. What is new and has not been pushed yet is no fault of its.
+void TrapService::check_bound(const Served& served, os::VirtualAddress page) const {
+  if (!served.strategy.registration->abilities().is_bound || !served.strategy.translate->pushes) return;
+  const char* begin = "the NIC has no entry of a page that is to be always there (strategy.registration = ideal)";
+  if (!table_.has_room()) {
+    throw sim::RunFailure(fmt::format("node {}: {}: its table is full, so that it is no bound", context_.node, begin),
+                          {"elan.table_entries", "workload.size", "strategy.registration"}, true);
+  }
+  const os::PageState* state = served.process.space().page(page);
+  const bool is_taken = state == nullptr || served.pushed.taken_from(page).by != os::Taker::nobody;
+  if (!is_taken) return;
+  throw sim::RunFailure(
+      fmt::format("node {}: {}: something in this run takes them, so that it is no bound", context_.node, begin),
+      {"inject.mechanism", "workload.memory", "background.processes", "strategy.registration"}, true);
 }
 
 Task<bool> TrapService::resolve(Served& served, os::VirtualAddress page, bool write) {
@@ -146,6 +175,7 @@ Task<bool> TrapService::resolve(Served& served, os::VirtualAddress page, bool wr
     for (; present < pages && !served.stops; ++present) {
       const os::VirtualAddress va = page + present * os::kPage;
       if (served.pushed.has(va, write)) continue;
+      if (present > 0 && !is_mapped(served.process, va, write)) break;
       const Error error = co_await vm_.handle_fault(served.thread, served.process, va, write);
       if (error != Error::none) break;
     }

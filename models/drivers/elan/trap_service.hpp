@@ -57,6 +57,8 @@ class TrapService {
   sim::Task<void> handle();
   sim::Task<void> serve(std::shared_ptr<Served> served);
   sim::Task<void> answer(Served& served, nic::FaultRecord record);
+  // Throws sim::RunFailure where the strategy is a bound, and the page was taken or has no room in the NIC's table.
+  void check_bound(const Served& served, os::VirtualAddress page) const;
   // Makes the page present, and those ahead of it that the strategy wants, and loads them.
   sim::Task<bool> resolve(Served& served, os::VirtualAddress page, bool write);
 

@@ -31,6 +31,7 @@ class Library {
   static constexpr unsigned kNotifySlots = rdma::PolledWord::kWords;
   // Messages that wait in a process's mailbox.
   static constexpr unsigned kMailboxSlots = 64;
+  static constexpr unsigned kOwnPages = 2;  // of completion words, and of the mailbox
 
   // Maps the notification page and the mailbox ring into the process; both are locked and resident.
   // `channel` is the process's DMA channel, `engine_base` the bus address of the engine's registers.

@@ -22,6 +22,7 @@ class NicKindOf : public rdma::NicKind {
     config.library.declare(table);
   }
   unsigned receive_buffer() const override { return config.engine.receive_buffer; }
+  std::uint64_t bytes_of_library() const override { return Library::kOwnPages * sim::kPageBytes; }
   std::uint64_t bytes_of_notices(rdma::NoticeKind kind, unsigned words) const override {
     return library::bytes_of_notices(config.library, kind, words);
   }

@@ -33,7 +33,7 @@ void declare_path(ElanConfig& c, sim::ParameterTable& table) {
   count("send_pipeline", c.send_pipeline, sim::kAnyCycles, "cycles from a cell's last beat to the network interface");
   count("receive_pipeline", c.receive_pipeline, sim::kAnyCycles, "cycles from a received cell to its write");
   count("message_pipeline", c.message_pipeline, sim::kAnyCycles, "cycles of the unit that sends and takes messages");
-  count("fault_fifo", c.fault_fifo, sim::kAnyEntries, "traps held for the driver");
+  count("fault_fifo", c.fault_fifo, sim::kAnyEntries, "traps that may wait for the driver's answer");
   count("fault_logging", c.fault_logging, sim::kAnyCycles, "cycles from a refused access to the trap's record");
   count("completed_transfers", c.completed_transfers, {16, 1 << 20},
         "transfers whose finished blocks the receive unit remembers");
@@ -73,7 +73,8 @@ void ElanConfig::declare(sim::ParameterTable& table) {
   table.add_count("mmu_refusal", mmu_refusal, sim::kAnyCycles,
                   {"cycles from a lookup in vain to the error response", "assumed", Standing::assumed});
   table.add_time("nak_back_off", nak_back_off, {100ns, 1s},
-                 {"wait of a source whose block was refused, the first time; each further refusal doubles it",
+                 {"wait of a source whose block was refused, the first time; each further refusal doubles it, up to "
+                  "elan.nak_back_off_limit",
                   "assumed", Standing::assumed});
   table.add_time("nak_back_off_limit", nak_back_off_limit, {100ns, 1s},
                  {"the longest such wait", "assumed", Standing::assumed});

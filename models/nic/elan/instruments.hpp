@@ -16,7 +16,7 @@ inline constexpr sim::BusyPart kProcessorBusy{
 
 namespace track {
 
-inline constexpr sim::TrackInfo kProcessor{"DMA processor", 1};
+inline constexpr sim::TrackInfo kProcessor{"DMA processor: work", 1};
 
 }  // namespace track
 

@@ -22,17 +22,38 @@ Scheduler::Scheduler(const ElanConfig& config, Hardware hardware)
       naks_(context_.statistics.counter("elan.naks", "count", "blocks that their target has refused")),
       nak_failures_(context_.statistics.counter("elan.nak_failures", "count",
                                                 "failed transfers: those with a block that was refused too often, or "
-                                                "to nobody")),
-      park_timeouts_(
-          context_.statistics.counter("elan.park_timeouts", "count", "parked blocks that were tried again unasked")) {
+                                                "to nobody")) {
+  hw_.faults.on_lost = [this](const nic::FaultRecord& fault) { trap_lost(fault); };
+  hw_.faults.on_room = [this] { trap_again(); };
   hw_.faults.wanted = [this](const nic::FaultRecord& fault) { return traps(fault); };
   begin();
 }
 
 // A write needs more than a read, so that the answer to a read's trap may not be one to a write's: that comes again.
 bool Scheduler::traps(const nic::FaultRecord& fault) {
-  if (!reg::is_address(fault.page) || trapped_.size() >= config_.fault_fifo) return false;
-  return trapped_.emplace(fault.pdid, fault.page).second;
+  if (!reg::is_address(fault.page) || trapped_.contains({fault.pdid, fault.page})) return false;
+  if (trapped_.size() >= config_.fault_fifo) {
+    ++counters_.fault_overflows;
+    trap_lost(fault);
+    return false;
+  }
+  trapped_.emplace(fault.pdid, fault.page);
+  return true;
+}
+
+void Scheduler::trap_lost(const nic::FaultRecord& fault) {
+  const auto one = std::ranges::find(parked_, fault.key, &Parked::key);
+  if (one != parked_.end()) one->told = false;
+}
+
+void Scheduler::trap_again() {
+  if (trapped_.size() >= config_.fault_fifo) return;
+  const auto one = std::ranges::find_if(parked_, [this](const Parked& each) {
+    return !each.told && !trapped_.contains({each.pdid, each.page});
+  });
+  if (one == parked_.end()) return;
+  one->told = true;
+  hw_.faults.log({one->page, true, one->pdid, context_.node, one->key});
 }
 
 void Scheduler::forget_traps(std::uint32_t pdid) {
@@ -70,7 +91,7 @@ void Scheduler::source_fault(const nic::BlockCommand& command, std::uint64_t pag
   hw_.faults.log({page, true, command.pdid, context_.node, command.key});
 }
 
-// The trap's record may be lost, because the FIFO is full: then the block meets the same page again.
+// The driver may take long, or never answer.
 bool Scheduler::deadline_matters(std::uint64_t what, const sim::PartKey& key) {
   if (what != kParkDeadline) return BlockScheduler::deadline_matters(what, key);
   return std::ranges::any_of(parked_, [&](const Parked& one) { return one.key == key; }) && held(key) != nullptr;
@@ -80,7 +101,7 @@ void Scheduler::deadline_passed(std::uint64_t what, const sim::PartKey& key) {
   if (what != kParkDeadline) return BlockScheduler::deadline_passed(what, key);
   std::erase_if(parked_, [&](const Parked& one) { return one.key == key; });
   Transfer& transfer = *table_.sender(key.transfer);
-  ++park_timeouts_;
+  ++counters_.timeouts;
   context_.report(step::kTimedOut, key);
   if (config_.retry_limit != 0 && ++held(key)->timeouts > config_.retry_limit) {
     return finish(transfer, reg::kNotifyError);
@@ -109,6 +130,7 @@ void Scheduler::answer(std::uint32_t pdid, std::uint64_t page, bool give_up) {
     transfer->blocks[one.key.part].timeouts = 0;
     requeue(*transfer, one.key.part);
   }
+  trap_again();
 }
 
 void Scheduler::refused(const sim::PartKey& key, std::uint64_t word) {
@@ -121,8 +143,8 @@ void Scheduler::refused(const sim::PartKey& key, std::uint64_t word) {
     ++nak_failures_;
     return finish(transfer, reg::kNotifyError);
   }
-  const Time limit = std::max(config_.nak_back_off, config_.nak_back_off_limit);
   Time wait = config_.nak_back_off;
+  const Time limit = config_.nak_back_off_limit;
   for (std::uint32_t i = 0; config_.doubles_back_off && i < block.refaults && wait < limit; ++i) wait *= 2;
   ++block.refaults;
   block.timeouts = 0;
@@ -131,7 +153,7 @@ void Scheduler::refused(const sim::PartKey& key, std::uint64_t word) {
 }
 
 void Scheduler::back_off_ends(const sim::PartKey& key) {
-  if (held(key) != nullptr) requeue(*table_.sender(key.transfer), key.part);
+  if (held(key) != nullptr) requeue(*table_.sender(key.transfer), key.part, step::kBackOffOver);
 }
 
 }  // namespace faultline::elan

@@ -38,11 +38,16 @@ class Scheduler final : public nic::BlockScheduler {
     sim::PartKey key;
     std::uint32_t pdid;
     std::uint64_t page;
+    bool told = true;  // its trap's record has found room, or may yet
   };
 
   sim::Task<void> run(Time cost, const char* what) override;
-  // Whether a trap of its own tells the driver of this fault: of one page, until the driver has answered, one does.
+  // Whether a trap of its own tells the driver of this fault: of one page, until the driver has answered, one does; and
+  // so many traps wait for an answer as the FIFO has places.
   bool traps(const nic::FaultRecord& fault);
+  // The trap of a parked block comes again when there is room.
+  void trap_lost(const nic::FaultRecord& fault);
+  void trap_again();
   // The block of this attempt, if it is held: parked, or waits for the end of its back-off.
   nic::Block* held(const sim::PartKey& key);
   void back_off_ends(const sim::PartKey& key);
@@ -58,7 +63,6 @@ class Scheduler final : public nic::BlockScheduler {
   sim::Counter& parks_;
   sim::Counter& naks_;
   sim::Counter& nak_failures_;
-  sim::Counter& park_timeouts_;
 };
 
 }  // namespace faultline::elan

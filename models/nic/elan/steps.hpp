@@ -10,6 +10,7 @@ namespace worker {
 
 using namespace nic::worker;
 inline constexpr sim::WorkerInfo kProcessor{"DMA processor", 1};
+inline constexpr sim::WorkerInfo kBackOff{"back-off", 1};  // nobody works
 
 }  // namespace worker
 
@@ -31,15 +32,16 @@ inline constexpr StepInfo kBlockScheduled{
               "DMA processor hands the block to the send unit; in a transfer of several blocks, after those before it",
               "NIC.block_scheduling"},
     .told = "The DMA processor hands the block to the send unit."};
-// The source's page is in the NIC's table, or the back-off is over.
 inline constexpr StepInfo kBlockRequeued{
     .name = "block_requeued",
-    .phase = {worker::kProcessor, "restart or back-off",
-              "source: from the driver's register write; destination: the rest of the back-off",
-              "cpu.mmio_write, NIC.nak_back_off"},
-    .told =
-        "The DMA processor takes the block up again: the driver has restarted it, or the time for which it leaves a "
-        "refused block alone is over."};
+    .phase = {worker::kProcessor, "restart", "the driver's register write, by which parked blocks go on",
+              "cpu.mmio_write"},
+    .told = "The driver has answered the trap. The DMA processor takes the parked block up again."};
+inline constexpr StepInfo kBackOffOver{
+    .name = "back_off_over",
+    .phase = {worker::kBackOff, "back-off", "what is left of it when the target's driver has answered the fault",
+              "NIC.nak_back_off, NIC.nak_back_off_limit"},
+    .told = "The time for which the source leaves the refused block alone is over. It is sent again."};
 inline constexpr StepInfo kTimedOut{
     .name = "timed_out",
     .mark = Mark::part_lost,
@@ -52,6 +54,17 @@ inline constexpr StepInfo kCellSent{
     .phase = {worker::kEngine, "source read, first cell", "lookup in the NIC's table and read of the first cell",
               "NIC.mmu_lookup, axi.*, ddr.*"},
     .told = "The NIC's table has the page and memory has answered the read: the first cell leaves for the network."};
+inline constexpr StepInfo kBlockAccepted{
+    .name = "block_accepted",
+    .phase = {worker::kNetwork, "rest of the block", "links and routers, the block's other cells", "network.*"},
+    .told = "The last cell of the block is in the receive unit: the target has accepted the block."};
+inline constexpr StepInfo kBlockAcknowledged{
+    .name = "block_acknowledged",
+    .mark = Mark::part_over,
+    .phase = {worker::kEngine, "data and acknowledgement", "rest of the block, its writes, the acknowledgement",
+              "NIC.mmu_lookup, axi.*, ddr.*, network.*", "acknowledgement"},
+    .told =
+        "The rest of the block has been read, sent and written, and its acknowledgement has come back to the source."};
 inline constexpr StepInfo kBlockPlaced{
     .name = "block_placed",
     .mark = Mark::part_placed,
@@ -69,8 +82,8 @@ inline constexpr StepInfo kNakReceived{
     .name = "nak_received",
     .phase = {worker::kNetwork, "NAK", "the target's refusal on its way back", "network.*, NIC.receive_pipeline"},
     .told =
-        "The target's NIC refuses the block (a NAK). The source leaves the block alone for a while: a back-off, which "
-        "doubles with each refusal."};
+        "The target's NIC has refused the block (a NAK). The source leaves it alone for a while, a back-off, which may "
+        "be longer after each refusal."};
 
 }  // namespace step
 

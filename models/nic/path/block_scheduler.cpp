@@ -111,12 +111,12 @@ void BlockScheduler::hand_over(Transfer& transfer, std::uint32_t number) {
   hw_.send.enqueue(command);
 }
 
-void BlockScheduler::requeue(Transfer& transfer, std::uint32_t number) {
+void BlockScheduler::requeue(Transfer& transfer, std::uint32_t number, sim::Step why) {
   Block& block = transfer.blocks[number];
   ++block.attempt;
   block.state = Block::State::queued;
   transfer.again.push_back(number);
-  context_.report(step::kBlockRequeued, {transfer.id, number, block.attempt});
+  context_.report(why, {transfer.id, number, block.attempt});
   work_.notify_all();
 }
 

@@ -19,6 +19,7 @@
 #include "models/nic/path/fault_fifo.hpp"
 #include "models/nic/path/mailbox.hpp"
 #include "models/nic/path/send_unit.hpp"
+#include "models/nic/path/steps.hpp"
 #include "models/nic/path/timer.hpp"
 #include "models/nic/path/transfer_table.hpp"
 #include "models/sim/recycling.hpp"
@@ -68,8 +69,8 @@ class BlockScheduler : public SendClient, public NicInbox, public TimerClient, p
   virtual sim::Task<bool> handle_own(Message message);
 
   void hand_over(Transfer& transfer, std::uint32_t block);
-  // The block is to be sent again, as a new attempt.
-  void requeue(Transfer& transfer, std::uint32_t block);
+  // The block is to be sent again, as a new attempt, for what `why` tells.
+  void requeue(Transfer& transfer, std::uint32_t block, sim::Step why = step::kBlockRequeued);
   void finish(Transfer& transfer, std::uint64_t status);
 
   const Hardware hw_;

@@ -39,6 +39,7 @@ class FaultFifo {
     records_.pop_front();
     if (on_change) on_change();
     context_.level(track::kFaultFifo, records_.size());
+    if (on_room) on_room();
   }
   std::uint64_t size() const { return records_.size(); }
   // The oldest record; one of zeros when there is none.
@@ -48,11 +49,14 @@ class FaultFifo {
   std::function<void()> on_change;                 // size() has changed
   // Asked of a record for which there is room: false: it is known already.
   std::function<bool(const FaultRecord&)> wanted;
+  std::function<void(const FaultRecord&)> on_lost;  // a record for which there is no room
+  std::function<void()> on_room;                    // a record has been taken
 
  private:
   void push(const FaultRecord& record) {
     if (records_.size() >= config_.fault_fifo) {
       ++counters_.fault_overflows;
+      if (on_lost) on_lost(record);
       return;
     }
     if (wanted && !wanted(record)) return;
