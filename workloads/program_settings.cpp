@@ -45,6 +45,11 @@ bool ProgramSettings::is_name(std::string_view text) {
          std::isalpha(static_cast<unsigned char>(text.front())) != 0;
 }
 
+bool ProgramSettings::is_of_machine(std::string_view parameter) {
+  const auto begins = [&](std::string_view group) { return parameter.starts_with(group); };
+  return parameter != kOwnStrategy && !begins(kUnnamed) && !std::ranges::any_of(kGroups, begins);
+}
+
 std::optional<ProgramSettings::Name> ProgramSettings::parse(std::string_view parameter) {
   if (!parameter.starts_with(std::string(kGroup) + ".")) return std::nullopt;
   parameter.remove_prefix(kGroup.size() + 1);

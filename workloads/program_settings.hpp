@@ -48,6 +48,8 @@ class ProgramSettings {
     std::string key;
   };
   static std::optional<Name> parse(std::string_view parameter);
+  // Whether a strategy's parameter is no program's: "nic.kind".
+  static bool is_of_machine(std::string_view parameter);
   // Lower-case letters, digits and hyphens, a letter first.
   static bool is_name(std::string_view text);
 

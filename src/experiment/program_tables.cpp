@@ -42,6 +42,22 @@ void add(Settings& all, const std::string& program, Setting setting) {
   all.push_back(std::move(setting));
 }
 
+// Of the machine all programs have the same.
+void add_of_machine(Settings& all, std::map<std::string, Setting>& known, Settings own, Diagnostics& diagnostics) {
+  std::map<std::string, Setting> last;  // a strategy's own stands behind what it is based on
+  for (Setting& setting : own) last.insert_or_assign(setting.key, std::move(setting));
+  for (auto& [key, setting] : last) {
+    const auto [first, added] = known.emplace(key, setting);
+    if (added) {
+      all.push_back(std::move(setting));
+    } else if (first->second.value != setting.value) {
+      diagnostics.add(setting.place, key,
+                      "two programs' strategies want it different, and the machine has it once; first at {}",
+                      first->second.place.text());
+    }
+  }
+}
+
 // Keys of an experiment that somebody wrote below a table, where TOML takes them for the program's.
 bool is_of_experiment(const std::string& key) {
   constexpr std::array<std::string_view, 11> kKeys{"question",   "platform", "workload",   "strategies",
@@ -63,24 +79,29 @@ void check_keys(const Node& table, const std::string& name, Diagnostics& diagnos
                   "is missing; allowed: a name from 'faultline list workloads'");
 }
 
-// A preset by name, or a table with what differs from it (based_on).
+// A preset by name, or a table with what differs from it (based_on). It may say which NIC it is for: that is of the
+// machine, and not of the program.
 void read_strategy(const Node& node, const std::string& name, const Presets& strategies, Diagnostics& diagnostics,
-                   Settings& all) {
+                   Settings& of_program, Settings& of_machine) {
   const std::string key = "program." + name + ".strategy";
   const Node* preset = node.kind == Node::Kind::table ? node.find("based_on") : &node;
   if (preset == nullptr || !is_text(*preset, key, diagnostics)) return;
-  all.push_back(
+  of_program.push_back(
       {std::string(ProgramSettings::kOwnStrategy), true, node.key_place, preset->place, "program " + name, "", ""});
-  for (Setting& setting : strategies.named(preset->text(), preset->place, key).settings)
+  for (Setting& setting : strategies.named(preset->text(), preset->place, key).settings) {
+    Settings& all = ProgramSettings::is_of_machine(setting.key) ? of_machine : of_program;
     all.push_back(std::move(setting));
+  }
 }
 
 void read_program(const Node& table, const std::string& name, const Presets& strategies, Diagnostics& diagnostics,
-                  Settings& all) {
+                  Settings& all, Settings& of_machine) {
   check_keys(table, name, diagnostics);
   Settings settings;
   Node own = table;
-  if (const Node* strategy = table.find("strategy")) read_strategy(*strategy, name, strategies, diagnostics, settings);
+  if (const Node* strategy = table.find("strategy")) {
+    read_strategy(*strategy, name, strategies, diagnostics, settings, of_machine);
+  }
   std::erase_if(own.children, [](const Node& child) {
     return child.key == "name" || is_of_experiment(child.key) ||
            (child.key == "strategy" && child.kind != Node::Kind::table);
@@ -101,10 +122,14 @@ Settings read_programs(const Node& file, const Presets& strategies, Diagnostics&
   if (programs == nullptr) return all;
   if (!is_list(*programs, "program", "[[program]], once for each", diagnostics)) return all;
   std::map<std::string, Place> seen;
+  std::map<std::string, Setting> of_machine;
   for (const Node& table : programs->children) {
     if (!is_table(table, "program", "[[program]] with a name and its settings", diagnostics)) continue;
     const std::string name = read_name(table, seen, diagnostics);
-    if (!name.empty()) read_program(table, name, strategies, diagnostics, all);
+    if (name.empty()) continue;
+    Settings own;
+    read_program(table, name, strategies, diagnostics, all, own);
+    add_of_machine(all, of_machine, std::move(own), diagnostics);
   }
   return all;
 }

@@ -105,6 +105,16 @@ TEST_CASE("programs: a strategy by name is the program's own, and may differ in 
   CHECK(says(both, "own_strategy = true"));
   CHECK(says(both, "strategy.registration = \"pin-cache\""));
   CHECK(says(both, "strategy.pin_cache.budget = \"8 KiB\""));
+  // What it says of the machine is the machine's, which has it once.
+  const std::string nic = strategy("strategy = \"nic-mmu/pushed\"");
+  CHECK(says(nic, "strategy.translate = \"pushed\""));
+  CHECK(nic.find("\nnic.kind = \"elan\"") != std::string::npos);
+  CHECK(complaint("strategies = [\"fault/stall\"]\n"
+                  "strategy.late = { based_on = \"nic-mmu/pushed-256\", elan.nak_back_off_limit = \"3 ms\" }\n" +
+                  program("name = \"a\"\nkind = \"write\"\nstrategy = \"late\"") +
+                  program("name = \"b\"\nkind = \"write\"\nstrategy = \"nic-mmu/pushed-256\""))
+            .find("elan.nak_back_off_limit: two programs' strategies want it different, and the machine has it once; "
+                  "first at mine.toml:2:") != std::string::npos);
   const std::string some = strategy("strategy.resolve = \"touch-a-page\"");
   CHECK_FALSE(says(some, "own_strategy"));
   CHECK(says(some, "strategy.resolve = \"touch-a-page\""));
