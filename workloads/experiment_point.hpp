@@ -42,6 +42,9 @@ std::vector<PolicyDoc> strategy_docs(const Configuration& configuration);
 
 // The parameter (a choice) that says which registration policy a strategy has.
 inline constexpr std::string_view kRegistrationParameter = "strategy.registration";
+// The parameter that says which NIC the nodes have, and its value where nobody sets it.
+inline constexpr std::string_view kNicParameter = "nic.kind";
+std::string default_nic();
 // How strategies are compared. The defaults hold for a policy that this build does not know: results may be another's.
 struct RegistrationRole {
   bool is_bound = false;  // a bound for the others, and no rival of theirs: it asks for what no kernel does
@@ -210,6 +213,8 @@ std::vector<MetricDoc> metric_docs();
 std::string_view metric_in_program(std::string_view name);
 // Of a program's metrics, whether several programs have their sum, too.
 bool is_sum_over_programs(std::string_view name);
+// Whether the metric is a counter of the machine: a sum over all that was measured of a point.
+bool is_counter(std::string_view name);
 
 struct StepDoc {
   std::string name;  // of a BreakdownRow, without "(resend)"

@@ -376,6 +376,15 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   return result;
 }
 
+bool is_counter(std::string_view name) {
+  const auto is_it = [name](const CounterMetric& c) { return c.metric == name; };
+  if (std::ranges::any_of(platform::counter_metrics(), is_it)) return true;
+  return std::ranges::any_of(platform::nic_kinds(),
+                             [&](const auto& kind) { return std::ranges::any_of(kind->metrics(), is_it); });
+}
+
+std::string default_nic() { return std::string(platform::nic_kinds().front()->name()); }
+
 bool is_sum_over_programs(std::string_view name) {
   return name == "transfers" || name == "transfers_failed" || name == "data_errors" || name == "other_data_errors";
 }

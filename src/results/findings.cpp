@@ -106,6 +106,7 @@ void Findings::add(const experiment::Point& point, const runs::PointOutcome& mea
   // Beside other programs a strategy that never waits asks more of what they share: it bounds nobody.
   strategy.bound = strategy.bound && role.is_bound && experiment_.programs().empty();
   strategy.prepares = strategy.prepares || role.prepares;
+  strategy.nic = nic_of(point);
   Place place;
   for (const Axis& axis : axes_) {
     const std::vector<std::string>& texts = experiment_.axes[axis.number].texts;
@@ -309,10 +310,16 @@ std::string Findings::against_bounds(std::size_t metric, const std::map<Place, F
   for (const auto& [place, first] : firsts) {
     for (const auto& [strategy, value] : places_.at(place)[metric]) {
       if (is_rival(strategy) || value.mean <= 0) continue;
+      // A bound is one of strategies on the same hardware.
+      const auto of_same = [&, nic = strategies_[strategy].nic](const auto& each) {
+        return strategies_[each.first].nic == nic;
+      };
+      const auto one = std::ranges::find_if(first.strategies, of_same);
+      if (one == first.strategies.end()) continue;
       bounds.insert(strategy);
-      for (const auto& [candidate, ignored] : first.strategies) best.insert(candidate);
-      least = std::min(least, first.best.mean / value.mean);
-      most = std::max(most, first.best.mean / value.mean);
+      best.insert(one->first);
+      least = std::min(least, one->second.mean / value.mean);
+      most = std::max(most, one->second.mean / value.mean);
     }
   }
   if (bounds.empty()) return "";
@@ -321,6 +328,22 @@ std::string Findings::against_bounds(std::size_t metric, const std::map<Place, F
   if (least >= 1 - kAlike && most <= 1 + kAlike) return fmt::format("{} is as good as the bound, {}", who, bound);
   const std::string from = factor_text(least), to = factor_text(most);
   return fmt::format("{} is {}{} times the bound, {}", who, from, from == to ? "" : " to " + to, bound);
+}
+
+std::string Findings::hardware() const {
+  std::map<std::string, std::set<std::size_t>> by_nic;
+  for (std::size_t i = 0; i < strategies_.size(); ++i) {
+    if (!strategies_[i].nic.empty()) by_nic[strategies_[i].nic].insert(i);
+  }
+  if (by_nic.size() < 2) return "";
+  const auto most = std::ranges::max_element(by_nic, {}, [](const auto& each) { return each.second.size(); });
+  std::vector<std::string> words;
+  for (const auto& [nic, strategies] : by_nic) {
+    if (nic != most->first) words.push_back(fmt::format("{} for {}", nic, names(strategies)));
+  }
+  words.push_back(fmt::format("{} for the others", most->first));
+  return fmt::format("the strategies are for different hardware (nic.kind = {}), which tells them apart, too",
+                     listed(words, "and"));
 }
 
 std::string Findings::preparation(const std::set<std::size_t>& first) const {
@@ -399,6 +422,7 @@ std::vector<std::string> Findings::sentences() const {
   if (texts.empty() && experiment_.strategies.size() < 2) return {};
   if (const std::string text = unranked(); !text.empty()) texts.push_back(text);
   if (compared) texts.push_back(how_sure());
+  if (const std::string text = hardware(); compared && !text.empty()) texts.push_back(text);
   return texts;
 }
 

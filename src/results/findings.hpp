@@ -39,6 +39,7 @@ class Findings {
   struct Strategy {
     bool bound = true;      // at all of its points
     bool prepares = false;  // as its points say
+    std::string nic = {};   // nic.kind, at its last point
     double setup = 0;       // the longest time before the first transfer [us]
   };
   struct Unranked {
@@ -70,6 +71,8 @@ class Findings {
   std::string where(const std::vector<Stretch>& stretches, std::size_t number) const;
   std::string beside(const Stretch& stretch) const;  // who else is there, and who is not
   std::string against_bounds(std::size_t metric, const std::map<Place, First>& firsts) const;
+  // Nothing where all have the same NIC.
+  std::string hardware() const;
   std::string preparation(const std::set<std::size_t>& first) const;
   std::string unranked() const;
   std::string how_sure() const;

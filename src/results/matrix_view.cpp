@@ -95,6 +95,7 @@ class Matrix {
     const auto* metric = first_of(results_, spec_.metric);
     std::string unit = metric == nullptr || metric->unit == "1" ? "" : " [" + metric->unit + "]";
     if (!spec_.baseline.empty()) unit = " relative to " + spec_.baseline;
+    if (spec_.baseline.empty() && is_sum(spec_.metric)) unit += ", all transfers of a point";
     const std::vector<std::string> rows = in_planned_order(results_.experiment, rows_axis_, rows_.texts());
     const std::vector<std::string> columns =
         in_planned_order(results_.experiment, spec_.columns_axis, columns_.texts());

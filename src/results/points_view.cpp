@@ -153,7 +153,7 @@ bool is_part_of_faults(const std::string& metric) { return metric.starts_with("f
 
 bool is_sum(const std::string& metric) {
   const TableColumn* known = known_column(metric);
-  return is_part_of_faults(metric) || (known != nullptr && known->each);
+  return is_part_of_faults(metric) || workloads::is_counter(metric) || (known != nullptr && known->each);
 }
 
 std::vector<TableColumn> choose_columns(const experiment::Experiment& experiment, const experiment::ReportSpec& spec,

@@ -26,6 +26,11 @@ workloads::RegistrationRole role_of(const experiment::Point& point) {
   return text == nullptr ? workloads::role_of_default_registration() : workloads::role_of_registration(*text);
 }
 
+std::string nic_of(const experiment::Point& point) {
+  const std::string* text = point.find(std::string(workloads::kNicParameter));
+  return text == nullptr ? workloads::default_nic() : *text;
+}
+
 double factor(const Value& a, const Value& b) {
   if (a.mean == b.mean) return 1;
   const double smaller = std::min(a.mean, b.mean);

@@ -20,6 +20,8 @@ std::optional<Better> better_of(const std::string& metric);
 
 // Whether a point's strategy is a bound or a rival, by its registration policy.
 workloads::RegistrationRole role_of(const experiment::Point& point);
+// What the point's nodes have, as nic.kind says.
+std::string nic_of(const experiment::Point& point);
 
 struct Value {
   double mean = 0;

@@ -37,8 +37,9 @@ struct ToldRun {
       metrics.push_back({name, values[i], "us", ""});
     }
   }
-  void prepare(const std::string& strategy, const std::string& how) {
-    const std::vector<NamedText> changed{{"strategy.registration", how}};
+  void prepare(const std::string& strategy, const std::string& how) { has(strategy, "strategy.registration", how); }
+  void has(const std::string& strategy, const std::string& key, const std::string& value) {
+    const std::vector<NamedText> changed{{key, value}};
     for (Point& point : run.points) {
       if (point.strategy == strategy) point.changed = std::make_shared<const std::vector<NamedText>>(changed);
     }
@@ -220,6 +221,20 @@ TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and
               "fault/touch-a-page prepares before the first transfer, for up to 9.00 us (setup_time), which is in no "
               "latency_mean",
               kOneRun});
+}
+
+TEST_CASE("findings: a bound is one of strategies on its own hardware, and other hardware is named") {
+  ToldRun told(kThree + "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  told.prepare("resident", "ideal");
+  told.has("fault/touch-a-page", "nic.kind", "elan");
+  told.set("latency_mean", {10, 10, 15, 30, 5, 60});
+  const Texts sentences = told.sentences();
+  // fault/touch-a-page is first at 64 B: the bound of the other NIC says nothing of it.
+  CHECK(sentences[1] == "latency_mean: fault/touch-ahead is 3.00 times the bound, resident");
+  CHECK(
+      sentences.back() ==
+      "the strategies are for different hardware (nic.kind = elan for fault/touch-a-page and exanest for the others), "
+      "which tells them apart, too");
 }
 
 TEST_CASE("findings: where nothing was drawn there is no noise") {
