@@ -272,8 +272,9 @@ code 1 when a check fails.
 too, are drawn from their plausible ranges by equal factors, each sample one point of a Latin hypercube over all of
 them at once. Printed are the lowest and the highest value and the 5 % and 95 % ranks (for an ordering: of the distance
 to the other side), and in how many samples the figure comes out within what is allowed, also where it is known to be
-off. Choices between designs, numbers without a plausible range and what the figure itself or --set fixes are not
-varied; a value that does not go with the others stays as it is. The same seed draws the same samples.
+off. Choices between designs, numbers without a plausible range, values outside theirs (a platform's of another
+machine) and what the figure itself or --set fixes are not varied; a value that does not go with the others stays as it
+is. The same seed draws the same samples.
 
   faultline validate
   faultline validate --format json

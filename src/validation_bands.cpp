@@ -24,6 +24,12 @@ bool is_fixed(const experiment::SettingLayers& settings, const std::string& key)
                      [&](const auto& layer) { return deciding(*layer, key) != nullptr; });
 }
 
+// A value outside is of another machine than the range.
+bool holds(const experiment::NumberRange& range, const sim::Parameter& parameter) {
+  const double now = experiment::number_of(parameter.kind, parameter.get());
+  return range.low <= now && now <= range.high;
+}
+
 // What holds by construction and what is not checked has none.
 bool has_band(const Figure& figure) { return figure.use == Use::predicted || figure.use == Use::fit; }
 
@@ -91,7 +97,8 @@ std::optional<experiment::Point> BandPlan::sampled(const experiment::Point& poin
     if (experiment::has_nothing_to_vary(standing_of(parameter, point.settings)) ||
         is_fixed(point.settings, parameter.name))
       continue;
-    const auto range = experiment::plausible_range(parameter);
+    auto range = experiment::plausible_range(parameter);
+    if (range && !holds(*range, parameter)) range.reset();
     (range ? varied_ : left_out_).insert(parameter.name);
     if (!range) continue;
     const sim::ParameterValue value =
