@@ -305,6 +305,39 @@ TEST_CASE("a trap that finds the FIFO full is made up for") {
   }
 }
 
+TEST_CASE("more blocks are parked than traps may wait, and each goes on when its page is there, not at a timeout") {
+  const Point p = run_well(kPushed + Settings{{"workload.cold", "source"},
+                                              {"workload.size", "64 KiB"},
+                                              {"workload.window", 8},
+                                              {"workload.iterations", 8},
+                                              {"elan.fault_fifo", 8}});
+  CHECK(p.count("parks") >= 8 * 16);
+  CHECK(p.count("fault_overflows") > 0);
+  CHECK(p.count("timeouts") == 0);
+}
+
+TEST_CASE("a bound whose pages are taken, or do not fit in the NIC's table, is refused") {
+  const Settings bound = preset("nic-mmu/resident") + Settings{{"workload.checks", "count"}};
+  CHECK(run(bound + Settings{{"workload.size", "256 KiB"},
+                             {"workload.iterations", 4},
+                             {"inject.mechanism", "move-pages"},
+                             {"inject.period", "30 us"},
+                             {"inject.count", 40}})
+            .refused.find("something in this run takes them, so that it is no bound") != std::string::npos);
+  const Settings many = bound + Settings{{"workload.size", "2 MiB"}, {"os.thp", "never"}};
+  CHECK(run(many + Settings{{"elan.table_entries", 256}}).refused.find("its table is full, so that it is no bound") !=
+        std::string::npos);
+  CHECK(run_well(many).count("faults") == 0);
+}
+
+TEST_CASE("what a driver that vetoes would keep in memory is not asked to be put away") {
+  const Settings swapped{
+      {"workload.cold", "source"}, {"workload.cold_source_kind", "swapped"}, {"os.swap_bytes", "64 MiB"}};
+  CHECK(reason_against(preset("nic-mmu/veto") + swapped)
+            .starts_with("strategy.translate: the NIC's driver refuses the kernel to put pages away"));
+  CHECK(reason_against(kPushed + swapped) == "none");
+}
+
 TEST_CASE("the NIC with an MMU of its own knows no strategy that is the SMMU's, and ExaNeSt's none that is its own") {
   CHECK(reason_against(preset("fault/touch-a-page") + Settings{{"nic.kind", "elan"}})
             .starts_with("strategy.translate: a NIC of the kind elan knows no strategy.translate = shared"));

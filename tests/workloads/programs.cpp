@@ -124,6 +124,12 @@ TEST_CASE("programs: what each process pins is held to RLIMIT_MEMLOCK, not what 
   CHECK(
       reason_against(preset("pin-once") + flows).starts_with("workload.flows: a process on node 1 would have 12 MiB"));
   CHECK(reason_against(preset("fault/touch-ahead") + flows) == "none");
+  // With a table of what is registered the library's two pages are in it, too.
+  const Settings page{{"workload.size", "4 KiB"}, {"os.rlimit_memlock", "12 KiB"}};
+  CHECK(reason_against(preset("register") + page) == "none");
+  CHECK(reason_against(preset("register") + page + Settings{{"os.rlimit_memlock", "8 KiB"}})
+            .starts_with("workload.size: a process on node 0 would have 12 KiB pinned or locked"));
+  CHECK(run(preset("register") + page).error == "");
 }
 
 TEST_CASE("programs: with a strategy of its own one inherits nothing of the run's") {
