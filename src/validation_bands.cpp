@@ -69,6 +69,7 @@ BandPlan::BandPlan(const std::vector<Figure>& figures, unsigned samples, std::ui
   for (unsigned sample = 0; sample < samples; ++sample) {
     for (const Checked& each : all) add_sample(each, sample);
   }
+  for (const std::string& varied : varied_) left_out_.erase(varied);
 }
 
 void BandPlan::add_sample(const Checked& checked, unsigned sample) {
@@ -158,7 +159,8 @@ std::string bands_table(const std::vector<Check>& checks, const BandPlan& plan) 
   }
   return fmt::format(
       "Bands: {} samples of {} numbers without a published source, each over its plausible range, all at once.\n"
-      "{} more, of which no range is known or which choose between designs, stay as they are.\n\n{}",
+      "{} more, of which no range is known, whose value is outside it, or which choose between designs, stay as they "
+      "are.\n\n{}",
       plan.samples(), plan.varied().size(), plan.left_out().size(), table.text());
 }
 

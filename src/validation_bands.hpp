@@ -30,7 +30,8 @@ class BandPlan {
   const std::vector<experiment::Point>& points() const { return points_; }
   unsigned samples() const { return samples_; }
   const std::set<std::string>& varied() const { return varied_; }
-  // Without a published source, but nobody has said what is plausible, or it is no number.
+  // Without a published source, but nobody has said what is plausible for it, or it is no number. One figure may vary
+  // what another leaves out: it is in varied() alone.
   const std::set<std::string>& left_out() const { return left_out_; }
 
   // Gives compare()'s checks their bands. `outcomes` are those of points(), in order.

@@ -379,6 +379,9 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
 bool is_counter(std::string_view name) {
   const auto is_it = [name](const CounterMetric& c) { return c.metric == name; };
   if (std::ranges::any_of(platform::counter_metrics(), is_it)) return true;
+  for (const auto& policy : rdma::registration_policies()) {
+    if (std::ranges::any_of(policy->metrics(), is_it)) return true;
+  }
   return std::ranges::any_of(platform::nic_kinds(),
                              [&](const auto& kind) { return std::ranges::any_of(kind->metrics(), is_it); });
 }

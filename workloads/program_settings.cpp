@@ -47,7 +47,8 @@ bool ProgramSettings::is_name(std::string_view text) {
 
 bool ProgramSettings::is_of_machine(std::string_view parameter) {
   const auto begins = [&](std::string_view group) { return parameter.starts_with(group); };
-  return parameter != kOwnStrategy && !begins(kUnnamed) && !std::ranges::any_of(kGroups, begins);
+  return parameter != kOwnStrategy && !begins(kUnnamed) && !begins(std::string(kGroup) + ".") &&
+         !std::ranges::any_of(kGroups, begins);
 }
 
 std::optional<ProgramSettings::Name> ProgramSettings::parse(std::string_view parameter) {

@@ -87,13 +87,15 @@ enum class Mark : std::uint8_t {
   part_placed,      // all of it is in the target's memory
   target_notified,  // the target's process is told of the transfer
   part_faulted,     // an attempt has met a fault: what follows of it answers the fault
-  fault_answered,   // of an attempt: what its part does meanwhile, on another node or as a later attempt, is idle
-  part_lost,        // an attempt was given up; its row is shown behind others that begin at the same time
-  message_begins,   // a later one begins only when the one before was received
-  message_kept,     // by the program, which had all of it before
-  told_as_fault,    // on_fault() says more of it
-  stall_over,       // accesses that waited since their faults go on, or are ended
-  for_timelines,    // nobody else is told
+  fault_taken,      // of an attempt, by its node's driver: until it is answered, what the part does elsewhere, or as a
+                    // later attempt, decides nothing
+  fault_answered,
+  part_lost,       // an attempt was given up; its row is shown behind others that begin at the same time
+  message_begins,  // a later one begins only when the one before was received
+  message_kept,    // by the program, which had all of it before
+  told_as_fault,   // on_fault() says more of it
+  stall_over,      // accesses that waited since their faults go on, or are ended
+  for_timelines,   // nobody else is told
 };
 
 struct StepInfo {

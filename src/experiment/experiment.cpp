@@ -12,6 +12,7 @@
 #include "src/experiment/point.hpp"
 #include "src/experiment/program_tables.hpp"
 #include "src/experiment/report_spec.hpp"
+#include "workloads/program_settings.hpp"
 
 namespace faultline::experiment {
 namespace {
@@ -267,7 +268,12 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   const std::vector<Preset> own = read_own_strategies(file, diagnostics);
   const Presets presets(ConfigKind::strategy, library, diagnostics, own);
   experiment.strategies = read_strategies(file, own, presets, diagnostics);
-  std::ranges::move(read_programs(file, presets, diagnostics), std::back_inserter(experiment.parameters));
+  Settings programs = read_programs(file, presets, diagnostics);
+  // What a program's strategy says of the machine the experiment may say otherwise.
+  const auto of_machine =
+      std::ranges::stable_partition(programs, workloads::ProgramSettings::is_of_machine, &Setting::key);
+  experiment.parameters.insert(experiment.parameters.begin(), programs.begin(), of_machine.begin());
+  experiment.parameters.insert(experiment.parameters.end(), of_machine.begin(), of_machine.end());
   read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
   experiment.reports =

@@ -130,6 +130,15 @@ TEST_CASE("programs: what each process pins is held to RLIMIT_MEMLOCK, not what 
   CHECK(reason_against(preset("register") + page + Settings{{"os.rlimit_memlock", "8 KiB"}})
             .starts_with("workload.size: a process on node 0 would have 12 KiB pinned or locked"));
   CHECK(run(preset("register") + page).error == "");
+  // Two buffers of a rank are pinned at a time where it learns of a write before the sender has let go of its own.
+  const auto ping_pong = [](const char* notify) {
+    return preset("pin-per-transfer") + Settings{{"workload.kind", "ping-pong"},
+                                                 {"workload.size", "1 MiB"},
+                                                 {"os.rlimit_memlock", "1 MiB"},
+                                                 {"workload.notify", notify}};
+  };
+  CHECK(run(ping_pong("message")).error == "");
+  CHECK(reason_against(ping_pong("word")).find("2 MiB pinned or locked") != std::string::npos);
 }
 
 TEST_CASE("programs: with a strategy of its own one inherits nothing of the run's") {

@@ -226,7 +226,9 @@ void check_ping_pong(const Configuration& configuration, const AddConflict& add)
 std::vector<Need> needs_of_ping_pong(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t buffers = 2 * buffer_bytes(w);
-  const bool holds_both = configuration.strategy.registration->abilities().holds_all_added;
+  // A rank that learns of the write by a message does so when its sender has let go of its buffer.
+  const bool holds_both =
+      configuration.strategy.registration->abilities().holds_all_added || w.notify != Notify::message;
   std::vector<Need> needs;
   for (const unsigned node : nodes_of_pairs(w)) {
     needs.push_back({.node = node,

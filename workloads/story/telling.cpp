@@ -173,6 +173,11 @@ void Telling::tell_chain(std::vector<Told>& told) const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     // Two faults of a block that are handled together.
     if (i > 0 && steps[i - 1].step == steps[i].step && steps[i - 1].at == steps[i].at) continue;
+    // One that was over later than it decides is told when it was.
+    const bool is_cut = std::ranges::any_of(chain_.idle, [&](const IdleStep& idle) {
+      return idle.record.step == steps[i].step && idle.record.key == steps[i].key;
+    });
+    if (is_cut) continue;
     told.push_back(told_since(steps[i], i > 0 ? steps[i - 1].at : steps[i].at));
   }
   for (const IdleStep& idle : chain_.idle) told.push_back(told_since(idle.record, idle.since));

@@ -30,6 +30,7 @@ inline constexpr StepInfo kHandlerEntered{
         "The NIC's interrupt line is high, so a core leaves what it did, enters the kernel and reaches the handler."};
 inline constexpr StepInfo kTrapTaken{
     .name = "trap_taken",
+    .mark = Mark::fault_taken,
     .phase = {worker::kKernel, "handler", "takes the trap's record and wakes the driver's thread",
               "NIC_driver.trap_handler, 5 cpu.mmio_read, cpu.mmio_write"},
     .told = "The handler takes the trap's record from the NIC and wakes the driver's thread for the process."};

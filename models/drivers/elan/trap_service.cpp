@@ -74,11 +74,13 @@ void TrapService::access_refused(const Mmu::Refusal& refusal) {
   if (process != nullptr) {
     fault.reason = vm_.fault_reason(refusal.pdid, process->page_table().root(), refusal.address, refusal.write);
     const auto served = served_.find(refusal.pdid);
-    if (fault.reason.usable() || fault.reason.cause == os::FaultCause::access_flag) {
+    const bool is_present = fault.reason.usable() || fault.reason.cause == os::FaultCause::access_flag;
+    if (is_present) {
       // The process could use the page: it is the NIC's table that lacks it.
       fault.reason.cause = os::FaultCause::mirror;
       if (served != served_.end()) fault.reason.by = served->second->pushed.taken_from(refusal.address);
     }
+    if (served != served_.end()) note_bound(*served->second, fault.reason, is_present);
   }
   book_.access_refused({refusal.pdid, refusal.address, refusal.write}, fault, step::kAccessRefused);
 }
@@ -136,12 +138,12 @@ Task<void> TrapService::serve(std::shared_ptr<Served> served) {
 Task<void> TrapService::answer(Served& served, nic::FaultRecord record) {
   context_.report(step::kResolveBegin, record.key);
   co_await cpu_.run(served.thread, Work::system, config_.trap_service);
+  check_bound(served);
   const bool write = !record.at_source;
   bool there = served.pushed.has(record.page, write);
   if (there) {
     ++merged_;
   } else {
-    check_bound(served, record.page);
     there = co_await resolve(served, record.page, write);
     ++(there ? resolved_ : refused_);
   }
@@ -150,17 +152,24 @@ Task<void> TrapService::answer(Served& served, nic::FaultRecord record) {
   co_await table_.restart(served.thread, record.pdid, record.page, /*give_up=*/!there && record.at_source);
 }
 
-// A bound that meets faults is none. What is new and has not been pushed yet is no fault of its.
-void TrapService::check_bound(const Served& served, os::VirtualAddress page) const {
+// A bound whose pages are taken, or have no room in the NIC's table, is none. A new page that has not been pushed yet
+// breaks no bound.
+void TrapService::note_bound(Served& served, const os::FaultReason& reason, bool is_present) const {
   if (!served.strategy.registration->abilities().is_bound || !served.strategy.translate->pushes) return;
+  if (!is_present || reason.by.by != os::Taker::nobody) {
+    served.broken = Broken::taken;
+  } else if (!table_.has_room()) {
+    served.broken = Broken::no_room;
+  }
+}
+
+void TrapService::check_bound(const Served& served) const {
   const char* begin = "the NIC has no entry of a page that is to be always there (strategy.registration = ideal)";
-  if (!table_.has_room()) {
+  if (served.broken == Broken::no_room) {
     throw sim::RunFailure(fmt::format("node {}: {}: its table is full, so that it is no bound", context_.node, begin),
                           {"elan.table_entries", "workload.size", "strategy.registration"}, true);
   }
-  const os::PageState* state = served.process.space().page(page);
-  const bool is_taken = state == nullptr || served.pushed.taken_from(page).by != os::Taker::nobody;
-  if (!is_taken) return;
+  if (served.broken != Broken::taken) return;
   throw sim::RunFailure(
       fmt::format("node {}: {}: something in this run takes them, so that it is no bound", context_.node, begin),
       {"inject.mechanism", "workload.memory", "background.processes", "strategy.registration"}, true);

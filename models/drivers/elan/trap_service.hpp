@@ -40,6 +40,7 @@ class TrapService {
   void audit() const { book_.audit(records_.value()); }
 
  private:
+  enum class Broken : std::uint8_t { not_yet, taken, no_room };
   struct Served {
     Served(os::Process& p, PushedTable& t, const rdma::Strategy& s, cpu::Execution& e, sim::EventLoop& loop)
         : process(p), pushed(t), strategy(s), thread(e), trap(loop), idle(loop), work(loop) {}
@@ -52,13 +53,15 @@ class TrapService {
     sim::Signal idle;
     library::WorkClock work;
     bool stops = false;
+    Broken broken = Broken::not_yet;
   };
 
   sim::Task<void> handle();
   sim::Task<void> serve(std::shared_ptr<Served> served);
   sim::Task<void> answer(Served& served, nic::FaultRecord record);
-  // Throws sim::RunFailure where the strategy is a bound, and the page was taken or has no room in the NIC's table.
-  void check_bound(const Served& served, os::VirtualAddress page) const;
+  // Of a strategy that is a bound: notes what a refusal says of it; throws sim::RunFailure where it is none.
+  void note_bound(Served& served, const os::FaultReason& reason, bool is_present) const;
+  void check_bound(const Served& served) const;
   // Makes the page present, and those ahead of it that the strategy wants, and loads them.
   sim::Task<bool> resolve(Served& served, os::VirtualAddress page, bool write);
 

@@ -48,6 +48,7 @@ void Scheduler::trap_lost(const nic::FaultRecord& fault) {
 
 void Scheduler::trap_again() {
   if (trapped_.size() >= config_.fault_fifo) return;
+  std::erase_if(parked_, [this](const Parked& each) { return held(each.key) == nullptr; });
   const auto one = std::ranges::find_if(parked_, [this](const Parked& each) {
     return !each.told && !trapped_.contains({each.pdid, each.page});
   });
@@ -57,11 +58,13 @@ void Scheduler::trap_again() {
 }
 
 void Scheduler::forget_traps(std::uint32_t pdid) {
+  const std::size_t before = trapped_.size();
   trapped_.erase(trapped_.lower_bound({pdid, 0}), trapped_.lower_bound({pdid + 1, 0}));
   for (const Parked& one : take_parked([pdid](const Parked& parked) { return parked.pdid == pdid; })) {
     Transfer* transfer = table_.sender(one.key.transfer);
     if (transfer != nullptr && !transfer->ended) finish(*transfer, reg::kNotifyError);
   }
+  for (std::size_t freed = before - trapped_.size(); freed > 0; --freed) trap_again();
 }
 
 sim::Task<void> Scheduler::run(Time cost, const char* what) {

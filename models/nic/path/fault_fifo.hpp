@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault records that wait for the driver. Logging one takes some cycles; a full FIFO drops the newest: the block's
-// timeout brings it back.
+// Fault records that wait for the driver. Logging one takes some cycles; a full FIFO drops the newest. Then the block's
+// timeout brings it back, or the NIC logs it again (on_lost, on_room).
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class FaultFifo {
 
   std::function<void(const FaultRecord&)> on_log;  // for observers
   std::function<void()> on_change;                 // size() has changed
-  // Asked of a record for which there is room: false: it is known already.
+  // Asked of a record for which there is room: false: it is known already, or the NIC takes no further one now.
   std::function<bool(const FaultRecord&)> wanted;
   std::function<void(const FaultRecord&)> on_lost;  // a record for which there is no room
   std::function<void()> on_room;                    // a record has been taken

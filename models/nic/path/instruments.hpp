@@ -11,7 +11,7 @@
 namespace faultline::nic {
 
 inline constexpr sim::CounterMetric kMetrics[] = {
-    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
+    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because too many waited for the driver"},
     {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
      "payload that left for the network in a block's later attempts"},
     {"dma.dropped_bytes", "dropped_bytes", "B", 1,
