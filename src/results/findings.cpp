@@ -311,15 +311,16 @@ std::string Findings::against_bounds(std::size_t metric, const std::map<Place, F
     for (const auto& [strategy, value] : places_.at(place)[metric]) {
       if (is_rival(strategy) || value.mean <= 0) continue;
       // A bound is one of strategies on the same hardware.
-      const auto of_same = [&, nic = strategies_[strategy].nic](const auto& each) {
-        return strategies_[each.first].nic == nic;
-      };
-      const auto one = std::ranges::find_if(first.strategies, of_same);
-      if (one == first.strategies.end()) continue;
+      std::optional<double> bounded;
+      for (const auto& [candidate, its] : first.strategies) {
+        if (strategies_[candidate].nic != strategies_[strategy].nic) continue;
+        best.insert(candidate);
+        if (!bounded || its.mean == first.best.mean) bounded = its.mean;
+      }
+      if (!bounded) continue;
       bounds.insert(strategy);
-      best.insert(one->first);
-      least = std::min(least, one->second.mean / value.mean);
-      most = std::max(most, one->second.mean / value.mean);
+      least = std::min(least, *bounded / value.mean);
+      most = std::max(most, *bounded / value.mean);
     }
   }
   if (bounds.empty()) return "";

@@ -223,6 +223,13 @@ TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and
               kOneRun});
 }
 
+TEST_CASE("findings: of several that are first none alone is related to the bound") {
+  ToldRun told(kThree);
+  told.prepare("resident", "ideal");
+  told.set("latency_mean", {10, 20, 20});
+  CHECK(told.sentences()[1] == "latency_mean: the best is 2.00 times the bound, resident");
+}
+
 TEST_CASE("findings: a bound is one of strategies on its own hardware, and other hardware is named") {
   ToldRun told(kThree + "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
   told.prepare("resident", "ideal");
