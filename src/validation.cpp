@@ -101,6 +101,30 @@ void compare_value(const Figure& figure, double value, Check& check) {
   check.error = is_range && check.passed ? "inside" : error_text(figure, value - end, end);
 }
 
+// 1 where the points are on a straight line that rises; 0 or less where they do not rise somewhere.
+double straightness(const std::vector<double>& positions, const std::vector<double>& values) {
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double slope = (values[i] - values[i - 1]) / (positions[i] - positions[i - 1]);
+    least = std::min(least, slope);
+    greatest = std::max(greatest, slope);
+  }
+  return greatest > 0 ? least / greatest : 0;
+}
+
+Check compare_line(const Figure& figure, std::span<const runs::PointOutcome> outcomes) {
+  Check check;
+  check.figure = &figure;
+  const auto text = [&](const experiment::Point& point) { return point.axes.front().text; };
+  check.where = text(figure.points.front()) + " to " + text(figure.points.back());
+  check.published = published_text(figure);
+  std::vector<double> values;
+  for (const runs::PointOutcome& outcome : outcomes) values.push_back(measured(figure, outcome, check.trouble));
+  if (check.trouble.empty()) compare_value(figure, straightness(figure.positions, values), check);
+  return check;
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWidth = 120;
@@ -144,6 +168,7 @@ Check compare(const Figure& figure, const experiment::Point& point, const runs::
   const double base = baseline == nullptr ? kNothing : measured(figure, *baseline, check.trouble);
   if (!check.trouble.empty()) return check;
   switch (figure.compare) {
+    case Comparison::linear:  // each point's own is not compared
     case Comparison::value: compare_value(figure, value, check); break;
     case Comparison::difference: compare_value(figure, value - base, check); break;
     case Comparison::ratio: compare_value(figure, value / base, check); break;
@@ -170,7 +195,8 @@ std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const r
   std::vector<Check> checks;
   std::size_t at = 0;
   for (const Figure& figure : figures) {
-    for (std::size_t i = 0; i < figure.points.size(); ++i) {
+    if (figure.is_line()) checks.push_back(compare_line(figure, outcomes.subspan(at, figure.points.size())));
+    for (std::size_t i = 0; i < figure.points.size() && !figure.is_line(); ++i) {
       const runs::PointOutcome* baseline = figure.baseline.empty() ? nullptr : &outcomes[at + figure.points.size() + i];
       checks.push_back(compare(figure, figure.points[i], outcomes[at + i], baseline));
     }

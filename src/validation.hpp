@@ -23,7 +23,15 @@ enum class Use {
 };
 
 // What is made of a point's measure and its baseline's before it is compared with what is published.
-enum class Comparison { value, difference, ratio, overhead, less, greater };
+enum class Comparison {
+  value,
+  difference,
+  ratio,
+  overhead,
+  less,
+  greater,
+  linear,  // of all points together: along one axis of numbers, the least slope between neighbours over the greatest
+};
 
 struct Tolerance {
   double amount = 0;
@@ -57,6 +65,10 @@ struct Figure {
   std::string unit;
   std::vector<experiment::Point> points;    // one a combination of the axes
   std::vector<experiment::Point> baseline;  // as many, or none
+  std::vector<double> positions;            // of linear: the points' numbers on their axis, rising
+
+  // All points make one check together; else each makes its own.
+  bool is_line() const { return compare == Comparison::linear; }
 };
 
 // How a check's measure spreads over samples of what nobody has published: nearest ranks, in the measure's unit.
@@ -69,7 +81,7 @@ struct Band {
   double highest = 0;
 };
 
-// What became of one figure at one point.
+// What became of one figure at one point, or of a line at all of them.
 struct Check {
   const Figure* figure = nullptr;
   std::string where;      // the axes' values
@@ -90,7 +102,7 @@ std::vector<Figure> read_figures(const std::filesystem::path& path, const std::v
 // Every point of every figure, and the comparisons of their outcomes in the same order.
 std::vector<experiment::Point> points_of(const std::vector<Figure>& figures);
 std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const runs::PointOutcome> outcomes);
-// One of a figure's points; `baseline` is null where the figure has none.
+// One of a figure's points, of a figure that is no line; `baseline` is null where the figure has none.
 Check compare(const Figure& figure, const experiment::Point& point, const runs::PointOutcome& outcome,
               const runs::PointOutcome* baseline);
 

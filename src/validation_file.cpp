@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
 
+#include "src/experiment/quantity.hpp"
 #include "src/validation.hpp"
 
 namespace faultline::app {
@@ -23,9 +25,10 @@ using Names = std::vector<std::pair<std::string, Enum>>;
 
 const Names<Use> kUses{
     {"predicted", Use::predicted}, {"fit", Use::fit}, {"construction", Use::construction}, {"reading", Use::reading}};
-const Names<Comparison> kComparisons{{"value", Comparison::value}, {"difference", Comparison::difference},
-                                     {"ratio", Comparison::ratio}, {"overhead", Comparison::overhead},
-                                     {"less", Comparison::less},   {"greater", Comparison::greater}};
+const Names<Comparison> kComparisons{{"value", Comparison::value},  {"difference", Comparison::difference},
+                                     {"ratio", Comparison::ratio},  {"overhead", Comparison::overhead},
+                                     {"less", Comparison::less},    {"greater", Comparison::greater},
+                                     {"linear", Comparison::linear}};
 
 class FigureReader {
  public:
@@ -198,7 +201,28 @@ class FigureReader {
                      "'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text);
   }
 
-  void read_points(const experiment::Node& node, const Figure& figure, experiment::Experiment& experiment) {
+  // A line has one axis, of at least three numbers that rise.
+  void read_line(const experiment::Node& node, const std::vector<experiment::Axis>& axes, Figure& figure) {
+    if (axes.size() == 1) figure.positions = numbers(axes.front());
+    const std::vector<double>& at = figure.positions;
+    if (at.size() < 3 || !std::ranges::is_sorted(at, std::less_equal{}))
+      diagnostics_.add(node.place, "axes", "compare = linear takes one axis of three or more numbers that rise");
+  }
+  // None where they are no numbers.
+  std::vector<double> numbers(const experiment::Axis& axis) {
+    const auto machine = simulator_.machine();
+    const sim::Parameter* parameter = machine->parameters().find(axis.key);
+    std::vector<double> found;
+    if (parameter == nullptr || !experiment::is_number(parameter->kind)) return found;
+    for (const experiment::Setting& value : axis.values) {
+      experiment::Diagnostics elsewhere;  // check_values() tells what is wrong with a value
+      if (experiment::apply(value, machine->parameters(), elsewhere))
+        found.push_back(experiment::plain_number(parameter->kind, parameter->get()));
+    }
+    return found;
+  }
+
+  void read_points(const experiment::Node& node, Figure& figure, experiment::Experiment& experiment) {
     experiment.name = figure.name;
     experiment.file = node.place.file;
     const std::string origin = "figure " + figure.name;
@@ -210,7 +234,7 @@ class FigureReader {
       return strategies.named(name, node.find(key)->place, key);
     };
     experiment.strategies.push_back(strategy("strategy"));
-    const bool needs_baseline = figure.compare != Comparison::value;
+    const bool needs_baseline = figure.compare != Comparison::value && !figure.is_line();
     if (needs_baseline != (node.find("baseline") != nullptr)) {
       diagnostics_.add(node.place, "baseline",
                        needs_baseline
@@ -220,6 +244,7 @@ class FigureReader {
     if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
     if (const experiment::Node* axes = node.find("axes"))
       experiment.axes = read_axes(*axes, origin, simulator_.machine()->parameters(), diagnostics_);
+    if (figure.is_line()) read_line(node, experiment.axes, figure);
     experiment.overrides = parse_overrides(overrides_, diagnostics_);
     check_values(experiment, simulator_, diagnostics_);
   }

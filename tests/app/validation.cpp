@@ -157,6 +157,37 @@ over = "latency_min"
   CHECK(checks[1].at("value").get<double>() == Approx(1).margin(1e-9));
 }
 
+TEST_CASE("a figure may be how straight a line along an axis is") {
+  const Sandbox sandbox;
+  const auto figure = [&](const std::string& more) {
+    sandbox.write("figures.toml",
+                  "[[figure]]\nname = \"L\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"predicted\"\nfails_if = \"y\"\n"
+                  "value = 1\ntolerance = \"1 %\"\nunit = \"\"\ncompare = \"linear\"\nstrategy = \"resident\"\n" +
+                      more);
+    return faultline_program({"validate", "figures.toml", "--format", "json"});
+  };
+  const auto check = [&](const std::string& more) {
+    const Json checks = Json::parse(figure(more).out);
+    REQUIRE(checks.size() == 1);
+    return checks[0];
+  };
+  // One metric rises by as much for each KiB; the other is the same everywhere.
+  const std::string sizes = "axes.workload.size = [\"4 KiB\", \"8 KiB\", \"64 KiB\"]\n";
+  const Json rising = check("metric = \"latency_min\"\n" + sizes);
+  CHECK(rising.at("value").get<double>() == Approx(1).epsilon(0.001));
+  CHECK(rising.at("passed") == true);
+  CHECK(rising.at("at") == "4 KiB to 64 KiB");
+  const Json flat = check("metric = \"pinned_bytes_peak\"\n" + sizes);
+  CHECK(flat.at("value") == 0);
+  CHECK(flat.at("passed") == false);
+  const std::string refusal = "axes: compare = linear takes one axis of three or more numbers that rise\n";
+  CHECK(figure("metric = \"latency_mean\"\n").err == "figures.toml:1:1: " + refusal);
+  CHECK(figure("metric = \"latency_mean\"\naxes.workload.size = [\"4 KiB\", \"8 KiB\"]\n").err ==
+        "figures.toml:1:1: " + refusal);
+  CHECK(figure("metric = \"latency_mean\"\naxes.workload.cold = [\"none\", \"both\", \"source\"]\n").err ==
+        "figures.toml:1:1: " + refusal);
+}
+
 TEST_CASE("a prediction that is known to be off is shown so, and fails when it is off no more") {
   const Sandbox sandbox;
   sandbox.write("figures.toml", R"([[figure]]
