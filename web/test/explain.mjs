@@ -159,6 +159,7 @@ Object.assign(tests, {
     const box = await main.locator('.lanes-box').boundingBox();
     const [x, y] = [box.x + 0.6 * box.width, box.y + 62];
     await main.mouse.move(x, y);
+    await main.locator('#tip').waitFor(); // the chart tells the pointer's place in its next frame
     assert.match(await text(main, '#tip'), /^wait\s+node 0, program/);
     await main.mouse.click(x, y);
     assert.match(await text(main, '#now'), /The library writes the descriptor/); // where the wait begins
