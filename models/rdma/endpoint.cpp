@@ -45,7 +45,7 @@ Endpoint::Endpoint(Host host, const std::string& name)
 }
 
 void Endpoint::register_by(const Strategy& strategy, os::PrivateTable* device_table) {
-  registration_ = strategy.registration->open({host_.cpu, host_.vm, process_, device_table});
+  registration_ = strategy.registration->open({host_.cpu, host_.vm, process_, device_table, strategy.unpin});
 }
 
 sim::Task<Message> Endpoint::receive(cpu::Execution& thread) {
@@ -87,7 +87,7 @@ os::Range Endpoint::pages_of(std::uint64_t address, std::uint64_t length) const 
 RegisteredBuffer Endpoint::buffer(std::uint64_t address, std::uint64_t length) {
   // System calls take whole pages.
   const std::uint64_t begin = sim::page_begin(address);
-  return {*registration_, {begin, address + length - begin}};
+  return {*registration_, {begin, address + length - begin}, address - begin};
 }
 
 }  // namespace faultline::rdma

@@ -5,11 +5,20 @@
 
 #include <utility>
 
+#include "models/sim/units.hpp"
+
 namespace faultline::rdma {
 
 void Strategy::declare(sim::ParameterTable& table) {
   const auto group = table.group("strategy");
   registration.declare(table);
+  unpin.declare(table);
+  pipeline.declare(table);
+  table.add_flag("deferred", deferred,
+                 {"a thread of the library prepares each transfer and posts it, while the program goes on (deferred "
+                  "pinning); else the program's own thread does",
+                  "",
+                  {}});
   translate.declare(table);
   on_source_fault.declare(table, End::source);
   on_destination_fault.declare(table, End::destination);
@@ -45,8 +54,9 @@ enum class Faults {
 };
 
 Faults faults_of(const Strategy& s) {
-  if (s.translate->registered) return Faults::ending;
   const Abilities abilities = s.registration->abilities();
+  if (abilities.pins_late) return Faults::usual;
+  if (s.translate->registered) return Faults::ending;
   if (s.translate->follows || !abilities.keeps_present()) return Faults::usual;
   return abilities.is_bound ? Faults::never : Faults::rare;
 }
@@ -95,6 +105,7 @@ PolicyChoice resolution(const Strategy& s) {
   const Faults faults = faults_of(s);
   if (faults == Faults::never) return {key, name, kNeverFaults, ""};
   if (faults == Faults::ending) return {key, name, "never used: no fault fills a private table", ""};
+  if (s.translate->registered) return {key, name, "never used: the fault thread waits until the page is pinned", ""};
   const std::uint64_t pages = s.resolve == Resolve::touch_a_page ? 1 : s.touch_ahead_pages;
   std::string meaning = faults == Faults::rare ? kRareFaults : "";
   if (call == "touch") {
@@ -146,6 +157,49 @@ std::string instead_of_unfilled_table(const RegistrationChoice& registration) {
   return text + "; or set strategy.translate to shared or mirrored";
 }
 
+// The registrations with an ability.
+std::string able(const RegistrationChoice& registration, bool Abilities::*ability) {
+  std::vector<std::string> names;
+  for (const auto& policy : registration.all()) {
+    if (policy->abilities().*ability) names.emplace_back(policy->name());
+  }
+  return joined_by_or(names);
+}
+
+// Empty where the program's thread prepares the whole of a transfer.
+std::vector<PolicyChoice> preparing(const Strategy& s) {
+  std::vector<PolicyChoice> made;
+  if (s.pipeline.is_used()) {
+    const bool grows = s.pipeline.chunks == Chunks::growing;
+    made.push_back(
+        {"strategy.pipeline", grows ? "growing" : "fixed",
+         fmt::format("parts of {}{} at most, {} of them prepared at an end at a time, cross the network while "
+                     "others are prepared",
+                     grows ? sim::format_bytes(s.pipeline.first) + " first and " : "",
+                     sim::format_bytes(s.pipeline.chunk), s.pipeline.depth),
+         "two small messages and a descriptor for each part"});
+  }
+  if (s.deferred) {
+    made.push_back(
+        {"strategy.deferred", "true", "a thread of the library prepares and posts each transfer", "a thread"});
+  }
+  return made;
+}
+
+// Empty where a pin is let go of as soon as no transfer needs it.
+std::vector<PolicyChoice> unpinning(const Strategy& s) {
+  if (s.unpin.time == UnpinTime::batched) {
+    return {{"strategy.unpin", "batched",
+             fmt::format("{} pins that no transfer needs are let go of in one call", s.unpin.batch),
+             "memory that stays pinned until then"}};
+  }
+  if (s.unpin.time == UnpinTime::helper) {
+    return {{"strategy.unpin", "helper", "a thread of the library lets go of pins that no transfer needs",
+             "a thread; memory that stays pinned until it runs"}};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<PolicyChoice> made_of(const Strategy& s) {
@@ -153,6 +207,8 @@ std::vector<PolicyChoice> made_of(const Strategy& s) {
   std::vector<PolicyChoice> made{{"strategy.registration", std::string(registration.name()),
                                   std::string(registration.meaning()), std::string(registration.adds())}};
   add_own_parameters(s, made);
+  for (PolicyChoice& choice : preparing(s)) made.push_back(std::move(choice));
+  for (PolicyChoice& choice : unpinning(s)) made.push_back(std::move(choice));
   made.push_back(table_of(*s.translate));
   made.push_back(end_of_fault(s, End::source));
   made.push_back(end_of_fault(s, End::destination));
@@ -167,6 +223,19 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
                      "a private table is filled with the frames of pages that the registration has pinned or locked",
                      instead_of_unfilled_table(s.registration)});
   }
+  if (s.unpin.time != UnpinTime::now && !s.registration->abilities().lets_go) {
+    found.push_back(
+        {{"strategy.unpin", "strategy.registration"},
+         fmt::format("strategy.registration = {} unpins nothing while the program runs", s.registration->name()),
+         "set strategy.unpin to now, or strategy.registration to " + able(s.registration, &Abilities::lets_go)});
+  }
+  if ((s.pipeline.is_used() || s.deferred) && !s.asks_target()) {
+    found.push_back({{s.pipeline.is_used() ? "strategy.pipeline" : "strategy.deferred", "strategy.registration"},
+                     fmt::format("with strategy.registration = {} there is nothing to prepare for a transfer",
+                                 s.registration->name()),
+                     "set strategy.registration to " + able(s.registration, &Abilities::asks_target)});
+  }
+  for (sim::Conflict& conflict : s.pipeline.conflicts()) found.push_back(std::move(conflict));
   for (sim::Conflict& conflict : s.registration->conflicts(s)) found.push_back(std::move(conflict));
   return found;
 }

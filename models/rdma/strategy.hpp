@@ -3,10 +3,13 @@
 // a named preset of these choices (configs/strategies/*.toml).
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "models/rdma/absent_page.hpp"
+#include "models/rdma/pipeline.hpp"
 #include "models/rdma/registration/registration.hpp"
 #include "models/rdma/translation.hpp"
 #include "models/sim/parameters.hpp"
@@ -23,6 +26,9 @@ enum class Resolve {
 class Strategy {
  public:
   RegistrationChoice registration;
+  UnpinConfig unpin;
+  Pipeline pipeline;
+  bool deferred = false;  // a thread of the library prepares and posts, and the program goes on meanwhile
   TranslationChoice translate;
   AbsentPageChoice on_source_fault;
   AbsentPageChoice on_destination_fault;
@@ -34,6 +40,15 @@ class Strategy {
 
   // The target has work to do for each transfer, so that an initiator must ask it to.
   bool asks_target() const { return registration->abilities().asks_target; }
+  // Of a transfer: parts under way at a time, each of which is a descriptor of its own, and messages of its initiator
+  // that may wait at its target.
+  unsigned most_posted() const { return pipeline.is_used() ? pipeline.depth : 1; }
+  unsigned most_asked() const { return pipeline.is_used() ? pipeline.depth + 1 : 1; }
+  // Of the memory of one transfer at an end: what is held at a time, where a registration holds it for the transfer. A
+  // part may begin and end within a page.
+  std::uint64_t most_held(std::uint64_t bytes) const {
+    return pipeline.is_used() ? std::min(bytes, pipeline.depth * (pipeline.chunk + 2 * os::kPage)) : bytes;
+  }
   // The device finds the pages of registered buffers and no others.
   bool maps_only_registered() const { return translate->registered; }
   // What happens to an access of the process that has this end of a transfer's data.

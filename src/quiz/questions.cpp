@@ -312,7 +312,7 @@ Answer stale(const Scene& scene, Draws& draws) {
 
 Answer hits(const Scene& scene, Draws& draws) {
   const auto gets = scene.told.metric("cache_gets");
-  const auto found = scene.told.metric("cache_hits");
+  const auto found = scene.told.metric("cache_hits_fast");
   if (!gets || !found || whole(gets) != 2) return {};
   const Json& story = scene.told.story;
   const std::size_t pins = calls(story, "executes pin_user_pages", story.at("begin").get<std::int64_t>(), 0);

@@ -34,7 +34,15 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"nic-mmu/pushed-256", 23},
                                                {"nic-mmu/on-demand", 24},
                                                {"nic-mmu/veto", 25},
-                                               {"nic-mmu/resident", 26}};
+                                               {"nic-mmu/resident", 26},
+                                               {"pin-cache-merge", 27},
+                                               {"pin-cache-by-size", 28},
+                                               {"pin-batched", 29},
+                                               {"pin-helper", 30},
+                                               {"pin-overlapped", 31},
+                                               {"pin-pipelined", 32},
+                                               {"pin-pipelined-growing", 33},
+                                               {"pin-deferred", 34}};
 
 }  // namespace
 

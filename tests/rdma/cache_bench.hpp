@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/rdma/strategy.hpp"
@@ -18,7 +19,11 @@ inline constexpr std::uint64_t kPagesEach = 2;  // of a buffer, at most
 inline constexpr std::uint64_t kBudget = 6;     // pages
 
 struct CacheBench : OsBench {
-  explicit CacheBench(const char* emptied_by, double coverage = 1, std::uint64_t budget = kBudget) : OsBench(limits()) {
+  // `further`: parameters of the strategy.
+  using Further = std::vector<std::pair<const char*, sim::ParameterValue>>;
+  explicit CacheBench(const char* emptied_by, double coverage = 1, std::uint64_t budget = kBudget,
+                      const Further& further = {})
+      : OsBench(limits()) {
     rdma::Strategy strategy;
     strategy.registration = "pin-cache";
     sim::ParameterTable parameters;
@@ -26,9 +31,10 @@ struct CacheBench : OsBench {
     parameters.find("strategy.pin_cache.budget")->set(std::to_string(budget * kPage) + " B");
     parameters.find("strategy.pin_cache.emptied_by")->set(std::string(emptied_by));
     parameters.find("strategy.pin_cache.hook_coverage")->set(coverage);
-    CHECK(strategy.registration->conflicts(strategy).empty());
+    for (const auto& [name, value] : further) parameters.find(name)->set(value);
+    CHECK(rdma::conflicts(strategy).empty());
     table = vm.create_private_table(*process).value;
-    cache = strategy.registration->open({cpu, vm, *process, table});
+    cache = strategy.registration->open({cpu, vm, *process, table, strategy.unpin});
     for (std::uint64_t i = 0; i < kBuffers; ++i) addresses.push_back(map(kPagesEach * kPage, aligned()));
   }
   static OsConfig limits() {

@@ -94,7 +94,7 @@ TEST_CASE("two threads that want the same buffer pin it once") {
   CHECK(first.value == Error::none);
   CHECK(second.value == Error::none);
   CHECK(b.counted("pin_cache.misses") == 1);
-  CHECK(b.counted("pin_cache.hits") == 1);
+  CHECK(b.counted("pin_cache.hits_slow") == 1);
   CHECK(b.vm.pinned_bytes() == 2 * kPage);
   CHECK(b.release(buffer) == Error::none);
   CHECK(b.release(buffer) == Error::none);
@@ -137,7 +137,7 @@ TEST_CASE("a change of one page takes the whole region") {
   CHECK(b.release(buffer) == Error::none);
   CHECK(b.run(b.vm.madvise(b.thread, *b.process, buffer.address + kPage, kPage, os::Advice::dont_need)).value ==
         Error::none);
-  CHECK(b.counted("pin_cache.invalidations") == 1);
+  CHECK(b.counted("pin_cache.regions_inv_unmap") == 1);
   CHECK(b.vm.pinned_bytes() == 0);
   CHECK(b.acquire(buffer) == Error::none);
   CHECK(b.is_right(buffer));
@@ -150,9 +150,9 @@ TEST_CASE("a change beside a region leaves it") {
   REQUIRE(b.vm.make_present(*b.process, b.addresses[0] + kPage, kPage) == Error::none);
   CHECK(b.run(b.vm.madvise(b.thread, *b.process, b.addresses[0] + kPage, kPage, os::Advice::dont_need)).value ==
         Error::none);
-  CHECK(b.counted("pin_cache.invalidations") == 0);
+  CHECK(b.counted("pin_cache.regions_inv_unmap") == 0);
   CHECK(b.acquire(b.buffer(0, 1)) == Error::none);
-  CHECK(b.counted("pin_cache.hits") == 1);
+  CHECK(b.counted("pin_cache.hits_fast") == 1);
 }
 
 TEST_CASE("memory that is mapped anew while it is sent cannot be pinned until then") {
@@ -203,7 +203,7 @@ TEST_CASE("a cache that the kernel tells of changes does not listen to hooks") {
     co_return true;
   }(b));
   CHECK(b.acquire(b.buffer(0)) == Error::none);
-  CHECK(b.counted("pin_cache.hits") == 1);
+  CHECK(b.counted("pin_cache.hits_fast") == 1);
 }
 
 TEST_CASE("migration leaves what a transfer uses, and takes what none does") {
@@ -215,13 +215,13 @@ TEST_CASE("migration leaves what a transfer uses, and takes what none does") {
   };
   CHECK(b.acquire(buffer) == Error::none);
   CHECK(migrated() == 0);
-  CHECK(b.counted("pin_cache.invalidations") == 0);
+  CHECK(b.counted("pin_cache.regions_inv_unmap") == 0);
   CHECK(b.release(buffer) == Error::none);
   CHECK(b.acquire(buffer) == Error::none);
-  CHECK(b.counted("pin_cache.hits") == 1);
+  CHECK(b.counted("pin_cache.hits_fast") == 1);
   CHECK(b.release(buffer) == Error::none);
   CHECK(migrated() == 2);
-  CHECK(b.counted("pin_cache.invalidations") == 1);
+  CHECK(b.counted("pin_cache.regions_inv_unmap") == 1);
 }
 
 TEST_CASE("memory that is discarded in no time (set-up) is no longer found, and unpinned with the next miss") {
@@ -230,7 +230,7 @@ TEST_CASE("memory that is discarded in no time (set-up) is no longer found, and 
   CHECK(b.acquire(buffer) == Error::none);
   CHECK(b.release(buffer) == Error::none);
   b.vm.discard(*b.process, buffer.address, kPagesEach * kPage);
-  CHECK(b.counted("pin_cache.invalidations") == 1);
+  CHECK(b.counted("pin_cache.regions_inv_unmap") == 1);
   CHECK(b.acquire(buffer) == Error::none);
   CHECK(b.is_right(buffer));
   CHECK(b.vm.pinned_bytes() == 2 * kPage);

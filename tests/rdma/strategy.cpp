@@ -92,7 +92,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
     policy->declare(own);
     of_policies += own.all().size();
   }
-  CHECK(table.all().size() == 7 + of_policies);
+  CHECK(table.all().size() == 14 + of_policies);
 }
 
 TEST_CASE("the device's first access finds out, unless another policy is chosen") {
@@ -175,10 +175,30 @@ TEST_CASE("what a strategy is made of says what the strategy uses, and adds noth
   CHECK(resolve(nothing).choice == "touch-a-page");
   CHECK(resolve(nothing).meaning == "the fault thread calls mirror_pages for 1 page from the fault on");
 
+  Strategy late = with("pin-overlapped");
+  CHECK(line(late, "on_destination_fault").adds == "payload that crosses the network twice");
+  CHECK(resolve(late).meaning == "the fault thread calls get_user_pages for 4 pages from the fault on");
+  late.translate = "private";
+  CHECK(line(late, "on_destination_fault").adds == "payload that crosses the network twice");
+  CHECK(resolve(late).meaning == "never used: the fault thread waits until the page is pinned");
+
+  Strategy cut = with("pin-per-transfer");
+  for (const char* key : {"pipeline", "deferred", "unpin"}) CHECK(line(cut, key).key.empty());
+  cut.pipeline.chunks = rdma::Chunks::growing;
+  cut.deferred = true;
+  cut.unpin.time = rdma::UnpinTime::batched;
+  CHECK(
+      line(cut, "pipeline").meaning ==
+      "parts of 64 KiB first and 1 MiB at most, 4 of them prepared at an end at a time, cross the network while others "
+      "are prepared");
+  CHECK(line(cut, "deferred").adds == "a thread");
+  CHECK(line(cut, "unpin").meaning == "16 pins that no transfer needs are let go of in one call");
+
   for (const std::string& name : registrations()) {
     INFO(name);
     Strategy strategy = with(name);
     const rdma::Abilities abilities = strategy.registration->abilities();
+    if (abilities.pins_late) continue;
     for (const char* key : {"on_source_fault", "on_destination_fault", "resolve"}) {
       CHECK(line(strategy, key).adds.empty() == abilities.keeps_present());
       CHECK(line(strategy, key).meaning.starts_with("only where the kernel changes") ==

@@ -38,8 +38,8 @@ Endpoint::Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, 
   }
   use(std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process(), device.ddr, device.base,
                                 channel));
-  fault_thread_ =
-      std::make_unique<FaultThread>(strategy, host_.context, host_.cpu, host_.vm, faults_, this->library(), mirror_);
+  fault_thread_ = std::make_unique<FaultThread>(strategy, host_.context, host_.cpu, host_.vm, faults_, this->library(),
+                                                registration(), mirror_);
 }
 
 std::uint64_t Endpoint::make_table(const rdma::Translation& translation) {

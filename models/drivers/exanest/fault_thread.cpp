@@ -31,7 +31,8 @@ cpu::Execution& new_thread(cpu::Cpu& cpu, FaultThreadClass kind) {
 }  // namespace
 
 FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
-                         FaultService& service, Library& library, os::MirroredTable* mirror)
+                         FaultService& service, Library& library, rdma::Registration& registration,
+                         os::MirroredTable* mirror)
     : strategy_(strategy),
       context_(context),
       cpu_(cpu),
@@ -39,6 +40,7 @@ FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& con
       service_(service),
       socket_(service.open(library.process().id())),
       library_(library),
+      registration_(registration),
       mirror_(mirror),
       thread_(new_thread(cpu, library.config().fault_thread).use(library.process().id())),
       resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
@@ -165,8 +167,8 @@ std::uint64_t FaultThread::bytes_ahead(std::uint64_t page) const {
 
 sim::Task<Error> FaultThread::resolve(const FaultMessage& record) {
   const auto [page, write] = std::pair(record.page, record.write);
-  // The device's own table holds what was prepared beforehand; presence in the process's would not help.
-  if (strategy_.translate->registered) co_return Error::bad_address;
+  // The device's own table holds what registrations prepare; presence in the process's would not help.
+  if (strategy_.translate->registered) co_return co_await registration_.await_page(thread_, page);
   if (strategy_.resolve == rdma::Resolve::touch_a_page && mirror_ == nullptr) {
     co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }

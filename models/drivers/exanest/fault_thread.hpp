@@ -16,7 +16,8 @@ class FaultThread {
  public:
   // `mirror`: the table that the SMMU walks, if it is not the process's own and follows it.
   FaultThread(const rdma::Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
-              FaultService& service, Library& library, os::MirroredTable* mirror = nullptr);
+              FaultService& service, Library& library, rdma::Registration& registration,
+              os::MirroredTable* mirror = nullptr);
   // Ends when the thread is in no call that concerns the process's memory, and makes no further one.
   sim::Task<void> stop();
 
@@ -64,6 +65,7 @@ class FaultThread {
   FaultService& service_;
   FaultSocket& socket_;
   Library& library_;
+  rdma::Registration& registration_;
   os::MirroredTable* mirror_;
   cpu::Execution& thread_;
   sim::Counter& resolved_;

@@ -38,6 +38,7 @@ sim::Task<void> Endpoint::close_channel(cpu::Execution& kernel) {
 }
 
 sim::Task<void> Endpoint::exit(cpu::Execution& kernel) {
+  co_await registration().stop();
   library_->unwatch();
   notices_->unwatch();
   co_await host_.vm.exit(kernel, process());

@@ -165,7 +165,10 @@ class Vm {
   // pinned_vm). All or nothing.
   sim::Task<Result<PinId>> pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                           std::uint64_t bytes, bool write);
+  // In one system call of the program, or within one of the kernel's own. invalid: one of them is none; the others are
+  // let go all the same.
   sim::Task<Error> unpin(cpu::Execution& exec, PinId pin, Caller caller = Caller::program);
+  sim::Task<Error> unpin(cpu::Execution& exec, sim::Vector<PinId> pins, Caller caller = Caller::program);
   const Pin* find_pin(PinId pin) const;
 
   // get_user_pages without keeping the pages: makes the range present in one system call. Like get_user_pages it ends
@@ -195,11 +198,12 @@ class Vm {
   sim::Task<Error> handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
 
   // Private device tables. map_pinned gives no_memory, or again when another pin of another frame is
-  // mapped at one of its addresses; then nothing is mapped. unmap_pinned invalidates TLBs before it returns; call it
-  // before unpin.
+  // mapped at one of its addresses; then nothing is mapped. unmap_pinned invalidates TLBs before it returns, of several
+  // pins once; call it before unpin.
   Result<PrivateTable*> create_private_table(Process& process);  // takes no time
   sim::Task<Error> map_pinned(cpu::Execution& exec, PrivateTable& table, PinId pin);
   sim::Task<Error> unmap_pinned(cpu::Execution& exec, PrivateTable& table, PinId pin);
+  sim::Task<Error> unmap_pinned(cpu::Execution& exec, PrivateTable& table, sim::Vector<PinId> pins);
   // Fills the table with the frames that the range has now, holding none of them: what a driver does that reads
   // /proc/self/pagemap and trusts mlock. bad_address: a page is not present.
   sim::Task<Error> map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes);

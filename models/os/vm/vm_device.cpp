@@ -65,15 +65,30 @@ sim::Task<Error> Vm::map_pinned(cpu::Execution& exec, PrivateTable& table, PinId
 }
 
 sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, PinId id) {
+  return unmap_pinned(exec, table, sim::Vector<PinId>{id});
+}
+
+sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, sim::Vector<PinId> ids) {
   const ToldCall told(core_.context, exec, table.process(), "empty the private table");
-  const Pin* pin = find_pin(id);
-  if (pin == nullptr || !table.remove_pin(id)) co_return Error::invalid;
-  const sim::Time cost = core_.config.private_map_per_page * static_cast<std::int64_t>(pin->frames.size());
-  PrivateTable::Unmapped unmapped = table.unmap(pin->begin, pin->frames.size());
+  sim::Time cost{0};
+  PrivateTable::Unmapped unmapped;
+  Error error = Error::none;
+  for (const PinId id : ids) {
+    const Pin* pin = find_pin(id);
+    if (pin == nullptr || !table.remove_pin(id)) {
+      error = Error::invalid;
+      continue;
+    }
+    cost += core_.config.private_map_per_page * static_cast<std::int64_t>(pin->frames.size());
+    const PrivateTable::Unmapped own = table.unmap(pin->begin, pin->frames.size());
+    unmapped.leaves.insert(unmapped.leaves.end(), own.leaves.begin(), own.leaves.end());
+    unmapped.tables.insert(unmapped.tables.end(), own.tables.begin(), own.tables.end());
+  }
+  if (ids.size() == 1 && error != Error::none) co_return error;
   co_await run(exec, cost);
   co_await core_.tlbs.flush_device(exec, table.process(), table.root(), std::move(unmapped.leaves));
   table.free_tables(unmapped.tables);
-  co_return Error::none;
+  co_return error;
 }
 
 sim::Task<Error> Vm::map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes) {

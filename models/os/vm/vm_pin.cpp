@@ -79,20 +79,28 @@ sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Ran
 }
 
 sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id, Caller caller) {
-  const sim::Time call = caller == Caller::program ? core_.config.syscall : sim::Time{0};
-  const auto found = pins_.find(id);
-  if (found == pins_.end()) {
-    co_await run(exec, call);
-    co_return Error::invalid;
+  return unpin(exec, sim::Vector<PinId>{id}, caller);
+}
+
+sim::Task<Error> Vm::unpin(cpu::Execution& exec, sim::Vector<PinId> ids, Caller caller) {
+  sim::Time cost = caller == Caller::program ? core_.config.syscall : sim::Time{0};
+  Error error = Error::none;
+  for (const PinId id : ids) {
+    const auto found = pins_.find(id);
+    if (found == pins_.end()) {
+      error = Error::invalid;
+      continue;
+    }
+    const Pin pin = std::move(found->second);
+    pins_.erase(found);
+    const ToldCall told(core_.context, exec, *pin.process, "unpin_user_pages", pin.begin, pin.bytes());
+    co_await run(exec, std::exchange(cost, sim::Time{0}) + pin.release_cost);
+    drop_frames(pin);
+    Mm::of(*pin.process).space.remove_pinned(pin.bytes());
+    pinned_bytes_ -= pin.bytes();
   }
-  const Pin pin = std::move(found->second);
-  pins_.erase(found);
-  const ToldCall told(core_.context, exec, *pin.process, "unpin_user_pages", pin.begin, pin.bytes());
-  co_await run(exec, call + pin.release_cost);
-  drop_frames(pin);
-  Mm::of(*pin.process).space.remove_pinned(pin.bytes());
-  pinned_bytes_ -= pin.bytes();
-  co_return Error::none;
+  if (cost > sim::Time{0}) co_await run(exec, cost);  // a call that has found nothing to do
+  co_return error;
 }
 
 const Pin* Vm::find_pin(PinId pin) const {

@@ -10,6 +10,7 @@
   POLICY(populate)                 \
   POLICY(mlock)                    \
   POLICY(pin_per_transfer)         \
+  POLICY(pin_overlapped)           \
   POLICY(pin_once)                 \
   POLICY(pin_cache)
 

@@ -2,6 +2,7 @@
 // get_user_pages for as long as it is needed: for each transfer, or for as long as the buffer is mapped.
 #include "models/rdma/registration/pinned_range.hpp"
 #include "models/rdma/registration/policy_of.hpp"
+#include "models/rdma/registration/unpinner.hpp"
 
 namespace faultline::rdma {
 namespace {
@@ -12,13 +13,20 @@ using sim::Task;
 // The pins of each buffer: as many as transfers use it.
 class PinnedMemory : public Registration {
  public:
-  using Registration::Registration;
+  explicit PinnedMemory(const Owner& owner) : Registration(owner), unpinner_(owner) {}
+  Task<void> stop() override { return unpinner_.stop(); }
 
  protected:
+  // What waits to be unpinned may be all that is in the way: of memory, of the limit, or of the private table's place.
   Task<Error> hold(cpu::Execution& thread, Buffer buffer) {
-    const os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
-    if (pinned.ok()) pins_[buffer].push_back(pinned.value);
-    co_return pinned.error;
+    os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
+    while (!pinned.ok()) {
+      const bool has_made_room = co_await unpinner_.flush(thread);
+      if (!has_made_room) co_return pinned.error;
+      pinned = co_await pin(thread, owner_, buffer);
+    }
+    pins_[buffer].push_back(pinned.value);
+    co_return Error::none;
   }
   Task<Error> let_go(cpu::Execution& thread, Buffer buffer) {
     const auto held = pins_.find(buffer);
@@ -26,10 +34,11 @@ class PinnedMemory : public Registration {
     const os::PinId pinned = held->second.back();
     held->second.pop_back();
     if (held->second.empty()) pins_.erase(held);
-    co_return co_await unpin(thread, owner_, pinned);
+    co_return co_await unpinner_.let_go(thread, pinned);
   }
 
  private:
+  Unpinner unpinner_;
   sim::Map<Buffer, sim::SmallVector<os::PinId, 2>> pins_;
 };
 
@@ -56,7 +65,7 @@ class PinPerTransfer : public PolicyOf<PinPerTransfer, PinnedForTransfer> {
   std::string_view adds() const override {
     return "memory pinned while transfers use it, within RLIMIT_MEMLOCK; a core of the target that polls for requests";
   }
-  Abilities abilities() const override { return {.pins = true, .asks_target = true}; }
+  Abilities abilities() const override { return {.pins = true, .asks_target = true, .lets_go = true}; }
 };
 
 class PinOnce : public PolicyOf<PinOnce, PinnedForLife> {

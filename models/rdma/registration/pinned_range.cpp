@@ -15,11 +15,16 @@ sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration:
 }
 
 sim::Task<Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned, os::Caller caller) {
+  return unpin(thread, owner, sim::Vector<os::PinId>{pinned}, caller);
+}
+
+sim::Task<Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, sim::Vector<os::PinId> pinned,
+                       os::Caller caller) {
   Error unmapped = Error::none;
   if (owner.device_table != nullptr) {
     unmapped = co_await owner.vm.unmap_pinned(thread, *owner.device_table, pinned);
   }
-  const Error unpinned = co_await owner.vm.unpin(thread, pinned, caller);
+  const Error unpinned = co_await owner.vm.unpin(thread, std::move(pinned), caller);
   co_return unmapped != Error::none ? unmapped : unpinned;
 }
 

@@ -11,5 +11,8 @@ namespace faultline::rdma {
 sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer);
 sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned,
                            os::Caller caller = os::Caller::program);
+// Several pins in one call of the driver.
+sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, sim::Vector<os::PinId> pinned,
+                           os::Caller caller = os::Caller::program);
 
 }  // namespace faultline::rdma

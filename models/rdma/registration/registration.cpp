@@ -17,6 +17,8 @@ Task<Error> Registration::acquire(cpu::Execution&, Buffer, bool) { co_return Err
 Task<Error> Registration::release(cpu::Execution&, Buffer) { co_return Error::none; }
 Task<Error> Registration::remove(cpu::Execution&, Buffer) { co_return Error::none; }
 Task<void> Registration::unmapping(cpu::Execution&, os::Range) { co_return; }
+Task<Error> Registration::await_page(cpu::Execution&, os::VirtualAddress) { co_return Error::bad_address; }
+Task<void> Registration::stop() { co_return; }
 
 std::string parameter_group(const RegistrationPolicy& policy) {
   std::string group(policy.name());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/os/vm/vm.hpp"
+#include "models/rdma/registration/unpin_config.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/statistics.hpp"
 
@@ -36,6 +37,7 @@ class Registration {
     os::Vm& vm;
     os::Process& process;
     os::PrivateTable* device_table = nullptr;
+    UnpinConfig unpin = {};
   };
 
   explicit Registration(Owner owner) : owner_(owner) {}
@@ -52,6 +54,11 @@ class Registration {
   virtual sim::Task<os::Error> remove(cpu::Execution& thread, Buffer buffer);
   // A memory hook: the program is about to unmap the pages, or to give them back.
   virtual sim::Task<void> unmapping(cpu::Execution& thread, os::Range pages);
+  // The device has found nothing at this page of a private table. Ends when a registration that is being made has the
+  // page; with its error when it fails, and with bad_address when there is none.
+  virtual sim::Task<os::Error> await_page(cpu::Execution& thread, os::VirtualAddress page);
+  // The process is about to exit: ends when no thread of the registration's own is in a call, and none will be.
+  virtual sim::Task<void> stop();
 
  protected:
   const Owner owner_;
@@ -60,7 +67,9 @@ class Registration {
 // A buffer, and the registration that it goes through.
 class RegisteredBuffer {
  public:
-  RegisteredBuffer(Registration& registration, Buffer buffer) : registration_(&registration), buffer_(buffer) {}
+  // `unused`: bytes at the buffer's begin that no transfer uses.
+  RegisteredBuffer(Registration& registration, Buffer buffer, std::uint64_t unused = 0)
+      : registration_(&registration), buffer_(buffer), unused_(unused) {}
   sim::Task<os::Error> add(cpu::Execution& thread) const { return registration_->add(thread, buffer_); }
   sim::Task<os::Error> acquire(cpu::Execution& thread, bool written) const {
     return registration_->acquire(thread, buffer_, written);
@@ -68,9 +77,19 @@ class RegisteredBuffer {
   sim::Task<os::Error> release(cpu::Execution& thread) const { return registration_->release(thread, buffer_); }
   sim::Task<os::Error> remove(cpu::Execution& thread) const { return registration_->remove(thread, buffer_); }
 
+  // That transfers use.
+  std::uint64_t bytes() const { return buffer_.length - unused_; }
+  // The pages of a part of these bytes.
+  RegisteredBuffer part(std::uint64_t offset, std::uint64_t bytes) const {
+    const os::VirtualAddress data = buffer_.address + unused_ + offset;
+    const os::VirtualAddress page = sim::page_begin(data);
+    return {*registration_, {page, data + bytes - page}, data - page};
+  }
+
  private:
   Registration* registration_;
   Buffer buffer_;
+  std::uint64_t unused_;
 };
 
 // What a policy can do. Others ask for an ability, and never for a policy by its name.
@@ -82,6 +101,8 @@ struct Abilities {
   bool is_bound = false;          // pages are present at no cost, as on no machine: a bound for the other policies
   bool leaves_to_faults = false;  // nothing is done before a transfer
   bool prepares_once = false;     // add has work to do, which is paid before the first transfer
+  bool pins_late = false;         // a transfer begins before its pages are pinned
+  bool lets_go = false;           // pins go while the program runs, so that strategy.unpin says when
   bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
   // Pages that are there stay there as long as they are held.

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Overlapped pinning (Goglin, Open-MX, CAC 2009): the transfer begins at once, while a thread of the library pins the
+// buffer, a few pages first and then more at a time. What the device wants of pages that are not pinned yet is dropped,
+// and asked for again when they are (await_page()).
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include "models/os/ipc.hpp"
+#include "models/rdma/registration/pinned_range.hpp"
+#include "models/rdma/registration/registration.hpp"
+
+namespace faultline::rdma {
+namespace {
+
+using os::Error;
+using sim::Task;
+
+struct OverlappedConfig {
+  std::uint64_t first_pages = 1;
+  std::uint64_t most_pages = 1024;
+};
+
+class OverlappedMemory final : public Registration {
+ public:
+  OverlappedMemory(const Owner& owner, const OverlappedConfig& config)
+      : Registration(owner),
+        config_(config),
+        work_(owner.vm.config(), owner.cpu),
+        progress_(owner.vm.config(), owner.cpu),
+        call_ended_(owner.cpu.context().loop) {}
+
+  Task<Error> acquire(cpu::Execution& thread, Buffer buffer, bool) override {
+    jobs_.push_back({.buffer = buffer, .pinned_to = buffer.pages().begin, .pages = config_.first_pages, .pins = {}});
+    if (helper_ != nullptr) co_return co_await wake_helper(thread);
+    helper_ = &owner_.cpu.new_thread("pinning thread").use(owner_.process.id());
+    tasks_.start(help());
+    co_return Error::none;
+  }
+
+  // Of the use that began first. It ends when the buffer is pinned, or cannot be, and then unpinned, in one call.
+  Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
+    const auto job = std::ranges::find(jobs_, buffer, &Job::buffer);
+    if (job == jobs_.end()) co_return Error::invalid;
+    while (!job->is_over()) co_await progress_.sleep(thread);
+    const Job done = std::move(*job);
+    jobs_.erase(job);
+    if (done.pins.empty()) co_return done.error;
+    const Error unpinned = co_await unpin(thread, owner_, done.pins);
+    co_return done.error != Error::none ? done.error : unpinned;
+  }
+
+  Task<Error> await_page(cpu::Execution& thread, os::VirtualAddress page) override {
+    for (;;) {
+      const auto job = std::ranges::find_if(jobs_, [page](const Job& each) {
+        return each.buffer.pages().begin <= page && page < each.buffer.pages().end;
+      });
+      if (job == jobs_.end()) co_return Error::bad_address;
+      if (page < job->pinned_to) co_return Error::none;
+      if (job->error != Error::none) co_return job->error;
+      co_await progress_.sleep(thread);
+    }
+  }
+
+  Task<void> stop() override {
+    stopping_ = true;
+    while (in_call_) co_await call_ended_;  // NOLINT(bugprone-infinite-loop): help() ends it
+  }
+
+ private:
+  struct Job {
+    Buffer buffer;
+    os::VirtualAddress pinned_to;
+    std::uint64_t pages;  // of the next call, at most
+    sim::Vector<os::PinId> pins;
+    Error error = Error::none;
+    bool is_over() const { return error != Error::none || pinned_to == buffer.pages().end; }
+  };
+
+  Task<Error> wake_helper(cpu::Execution& thread) {
+    co_await work_.wake(thread);
+    co_return Error::none;
+  }
+
+  Task<void> help() {
+    for (;;) {
+      const auto job = std::ranges::find_if_not(jobs_, &Job::is_over);
+      if (job == jobs_.end()) {
+        co_await work_.sleep(*helper_);
+        continue;
+      }
+      if (stopping_) co_return;
+      in_call_ = true;
+      co_await pin_next(*job);
+      in_call_ = false;
+      call_ended_.notify_all();
+      co_await progress_.wake(*helper_);
+    }
+  }
+
+  Task<void> pin_next(Job& job) {
+    const std::uint64_t bytes = std::min(job.pages * os::kPage, job.buffer.pages().end - job.pinned_to);
+    const os::Result<os::PinId> pinned = co_await pin(*helper_, owner_, {job.pinned_to, bytes});
+    job.error = pinned.error;
+    if (!pinned.ok()) co_return;
+    job.pins.push_back(pinned.value);
+    job.pinned_to += bytes;
+    job.pages = std::min(2 * job.pages, config_.most_pages);
+  }
+
+  const OverlappedConfig config_;
+  std::list<Job> jobs_;
+  bool in_call_ = false;
+  bool stopping_ = false;
+  os::WaitQueue work_;      // where the helper sleeps
+  os::WaitQueue progress_;  // where those sleep who want pages pinned
+  sim::Signal call_ended_;
+  cpu::Execution* helper_ = nullptr;
+  sim::TaskGroup tasks_;
+};
+
+class PinOverlapped final : public RegistrationPolicy {
+ public:
+  std::unique_ptr<RegistrationPolicy> clone() const override { return std::make_unique<PinOverlapped>(*this); }
+  std::string_view name() const override { return "pin-overlapped"; }
+  std::string_view meaning() const override {
+    return "begins the transfer at once, while a thread of the library pins the buffer; unpins after it; the target's "
+           "program is asked to do so by a small message";
+  }
+  std::string_view adds() const override {
+    return "memory pinned while transfers use it, within RLIMIT_MEMLOCK; a thread; payload that comes for pages too "
+           "soon; "
+           "a core of the target that polls for requests";
+  }
+  Abilities abilities() const override { return {.pins = true, .asks_target = true, .pins_late = true}; }
+
+  void declare(sim::ParameterTable& table) override {
+    table.add_count("first_pages", config_.first_pages, {1, 1U << 20},
+                    {"pages that the first call pins; each further call pins twice as many",
+                     "Open-MX (omx_reg.c, pinchunkmin): 1",
+                     sim::Standing::published,
+                     {"1", "64"}});
+    table.add_count("most_pages", config_.most_pages, {1, 1U << 20},
+                    {"pages that a call pins at most",
+                     "Open-MX (omx_reg.c, pinchunkmax): 1024",
+                     sim::Standing::published,
+                     {"64", "1024"}});
+  }
+  std::vector<sim::Conflict> conflicts(const Strategy&) const override {
+    if (config_.first_pages <= config_.most_pages) return {};
+    return {{{"strategy.pin_overlapped.first_pages", "strategy.pin_overlapped.most_pages"},
+             "the first call would pin more than a call pins at most",
+             "take a smaller strategy.pin_overlapped.first_pages"}};
+  }
+  std::unique_ptr<Registration> open(Registration::Owner owner) const override {
+    return std::make_unique<OverlappedMemory>(owner, config_);
+  }
+
+ private:
+  OverlappedConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<RegistrationPolicy> registration_pin_overlapped() { return std::make_unique<PinOverlapped>(); }
+
+}  // namespace faultline::rdma
