@@ -111,6 +111,29 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
           (queue.keys.empty() ? "" : ", or raise " + queue.named()));
 }
 
+void check_transfers_in_queue(unsigned under_way, std::vector<std::string> keys, const Configuration& configuration,
+                              const AddConflict& add) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");
+  check_queue(under_way * strategy.most_posted(), std::move(keys), configuration.machine, add);
+}
+
+void check_asked(std::size_t transfers, std::vector<std::string> keys, const Configuration& configuration,
+                 const AddConflict& add) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  if (!strategy.asks_target()) return;
+  const unsigned places = configuration.machine.nic->most_waiting_messages();
+  const std::size_t asking = transfers * strategy.most_asked();
+  if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");
+  if (asking > places) {
+    add(std::move(keys),
+        fmt::format("{} messages about buffers may be under way to one program, and its mailbox holds {}", asking,
+                    places),
+        strategy.pipeline.is_used() ? "take fewer senders, a smaller window or a smaller strategy.pipeline_depth"
+                                    : "take fewer senders or a smaller window");
+  }
+}
+
 namespace {
 
 // "'write' and 'read'".

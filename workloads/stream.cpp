@@ -93,7 +93,7 @@ Stream::Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Cont
       clock_(clock),
       from_(from),
       to_(to),
-      handshake_(from, to),
+      asking_(from, to, strategy, check_buffer),
       seed_(seed),
       number_(number),
       cold_pages_(flow, flow.size, seed, number),
@@ -140,24 +140,25 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
   const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
   const ToldTransfer told(from_, operation, lane.from_address, remote, flow_.size, arrived);
-  Running running{&lane, std::min(arrived, clock_.now()),   clock_.now(), told, {},
-                  {},    leaves && flow_.cold != Cold::none};
-  if (strategy_.asks_target()) {
-    co_await handshake_.prepare(from_.thread(), lane.from_buffer, flow_.reads(), lane.slot);
-  }
+  const messages::Move move{operation, lane.from_buffer, lane.from_address, remote, flow_.size, lane.slot};
+  running_.push_back(std::make_unique<Running>(told, strategy_, move));
+  Running& running = *running_.back();
+  running.lane = &lane;
+  running.arrived = std::min(arrived, clock_.now());
+  running.begin = clock_.now();
+  running.cold = leaves && flow_.cold != Cold::none;
+  co_await asking_.prepare(from_.thread(), running.moving);
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
-  running.posted = co_await from_.post(from_.thread(), operation, lane.from_address, remote, flow_.size);
-  running.told.posted(running.posted);
-  running_.push_back(std::move(running));
+  co_await asking_.post(from_.thread(), running.moving);
 }
 
 Task<void> Stream::finish_oldest() {
-  const Running running = std::move(running_.front());
+  const std::unique_ptr<Running> oldest = std::move(running_.front());
   running_.pop_front();
+  Running& running = *oldest;
   const auto size = static_cast<std::uint32_t>(flow_.size);
-  rdma::Status status = rdma::Status::error;
-  if (running.posted.transfer != 0) status = co_await from_.wait(*ends_, running.posted);
+  const rdma::Status status = co_await asking_.wait(*ends_, running.moving);
   if (status != rdma::Status::done) {
     ++tally_->failed;
   } else {
@@ -165,16 +166,14 @@ Task<void> Stream::finish_oldest() {
     const std::uint64_t address = destination_address(*running.lane);
     if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally_->data_errors;
   }
-  if (strategy_.asks_target()) {
-    check_buffer(co_await running.lane->from_buffer.release(*ends_), "releasing", from_.vm());
-  }
+  co_await asking_.let_go(*ends_, running.moving);
   running.told.ended(clock_.now(), status == rdma::Status::done);
   if (status == rdma::Status::done) {
     tally_->samples.push_back(
         {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});
   }
   tally_->work_done += work_of_transfer(flow_.size);
-  if (strategy_.asks_target()) co_await handshake_.release(*ends_, running.lane->slot);
+  co_await asking_.settle(*ends_, running.moving);
 }
 
 }  // namespace faultline::workloads

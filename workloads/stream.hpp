@@ -14,17 +14,16 @@
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flows/flow.hpp"
-#include "workloads/handshake.hpp"
+#include "workloads/moving_transfer.hpp"
 #include "workloads/paced.hpp"
 #include "workloads/program.hpp"
-#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
 class Stream : private Paced {
  public:
   // A buffer at each end, used by one transfer at a time, and what is done about it around each. `slot`: its number
-  // among those that the program at the other end prepares for others (handshake.hpp).
+  // among those that the program at the other end prepares for others (messages::Target).
   struct Lane {
     std::uint64_t from_address = 0;
     std::uint64_t to_address = 0;
@@ -52,14 +51,12 @@ class Stream : private Paced {
   sim::Task<void> run(Tally tally);
 
  private:
-  struct Running {
-    const Lane* lane;
-    sim::Time arrived;
-    sim::Time begin;
-    ToldTransfer told;
-    rdma::Posted posted;
-    sim::Content expected;
-    bool cold;
+  struct Running : MovingTransfer {
+    using MovingTransfer::MovingTransfer;
+    const Lane* lane = nullptr;
+    sim::Time arrived{0};
+    sim::Time begin{0};
+    bool cold = false;
   };
   // Of the open loop, too.
   sim::Task<void> begin_next(sim::Time arrived) override;
@@ -78,7 +75,7 @@ class Stream : private Paced {
   const sim::Context& clock_;
   rdma::Endpoint& from_;
   rdma::Endpoint& to_;
-  Handshake handshake_;
+  messages::Initiator asking_;
   const sim::Seed seed_;
   const std::uint64_t number_;
   ColdPages cold_pages_;
@@ -87,7 +84,7 @@ class Stream : private Paced {
   std::uint64_t begun_ = 0;
   std::uint64_t next_seed_;  // of the content that is sent next
   std::vector<Lane> lanes_;
-  sim::Deque<Running> running_;
+  sim::Deque<std::unique_ptr<Running>> running_;
 };
 
 // A program on the node. `has_source`: it owns the data's source, else the destination. Named by its number there if it

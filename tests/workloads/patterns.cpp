@@ -193,9 +193,8 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
       "count)");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 4}}) == "none");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 5}}) ==
-        "strategy.registration: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox "
-        "holds "
-        "64 messages; take fewer peers or a smaller window");
+        "strategy.registration: 75 messages about buffers may be under way to one program, and its mailbox holds 64; "
+        "take fewer senders or a smaller window");
   CHECK(reason_against(all + Settings{{"workload.clean_window", 1}}) ==
         "workload.clean_window: a pattern has no neighbours; leave workload.clean_window at its default");
   CHECK(reason_against(pattern("ring", "both") + Settings{{"workload.cold_share", 0.5}}) == "none");

@@ -64,6 +64,7 @@ void check_fan_in(const Configuration& configuration, const AddConflict& add) {
         "name each node once, and two nodes or more");
   }
   check_queue(w.window, {"workload.window"}, configuration.machine, add);
+  check_whole_transfers(configuration, add);
   check_mailbox(nodes.size() - 1, configuration, add);
 }
 

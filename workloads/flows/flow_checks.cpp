@@ -21,7 +21,8 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
           "name two of these");
       continue;
     }
-    check_queue(flow.window, {"workload.flows"}, configuration.machine, add);
+    check_transfers_in_queue(flow.window, {"workload.flows"}, configuration, add);
+    check_asked(flow.window, {"workload.flows"}, configuration, add);
     const auto blame = [&](const FieldConflict* found) {
       if (found != nullptr)
         add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason), found->instead);
@@ -46,8 +47,10 @@ std::vector<Need> needs_of_flows(const Configuration& configuration) {
   std::vector<Need> needs;
   try {
     for (const Flow& flow : parse_flows(configuration.workload.flows)) {
-      const std::uint64_t bytes = flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
-      for (const unsigned node : {flow.from, flow.to}) needs.push_back({.node = node, .bytes = bytes, .held = bytes});
+      const std::uint64_t lane = lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
+      const std::uint64_t bytes = flow.window * lane;
+      const std::uint64_t held = flow.window * configuration.strategy.most_held(lane);
+      for (const unsigned node : {flow.from, flow.to}) needs.push_back({.node = node, .bytes = bytes, .held = held});
     }
   } catch (const BadFlows&) {
     needs.clear();

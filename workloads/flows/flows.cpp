@@ -37,7 +37,7 @@ void Flows::map_buffers(Pair& pair) {
         pair.to->map_buffer(flow.size, flow.reads() ? flow.source_offset : flow.destination_offset);
     pair.from_buffers.push_back(pair.from->buffer(from, flow.size));
     pair.to_buffers.push_back(pair.to->buffer(to, flow.size));
-    pair.slots.push_back({pair.to_buffers.back(), !flow.reads(), *pair.from});
+    pair.answering.add({pair.to_buffers.back(), !flow.reads(), pair.from.get()});
     pair.stream.add_lane({from, to, pair.from_buffers.back(), i});
   }
 }
@@ -83,7 +83,7 @@ Task<void> Flows::run(Pair& pair) {
   while (preparing_ > 0) co_await all_prepared_;
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
-  if (configuration_.strategy.asks_target()) tasks_.start(serve_handshakes(*pair.to, pair.slots));
+  if (configuration_.strategy.asks_target()) tasks_.start(pair.answering.serve());
   co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, work_done_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());

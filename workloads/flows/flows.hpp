@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/messages/target.hpp"
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "workloads/configuration.hpp"
@@ -38,6 +39,7 @@ class Flows : public Program {
         : number(n),
           from(std::move(a)),
           to(std::move(b)),
+          answering(*to, strategy, check_buffer),
           stream(of, strategy, clock, *from, *to, n, seed),
           start_phase(phase) {}
     std::uint32_t number;
@@ -45,7 +47,7 @@ class Flows : public Program {
     std::unique_ptr<rdma::Endpoint> to;
     std::vector<rdma::RegisteredBuffer> from_buffers;
     std::vector<rdma::RegisteredBuffer> to_buffers;
-    std::vector<HandshakeSlot> slots;
+    messages::Target answering;
     Stream stream;
     StartPhase start_phase;
   };

@@ -38,6 +38,7 @@ void check_innocent(const Configuration& configuration, const AddConflict& add) 
   const TransferConfig& w = configuration.workload;
   check_pairs(configuration, add);
   check_queue(w.window, {"workload.window"}, configuration.machine, add);
+  check_whole_transfers(configuration, add);
   check_mailbox(1, configuration, add);
 }
 

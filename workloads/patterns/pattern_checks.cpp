@@ -48,17 +48,9 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  check_queue(w.window, {"workload.window"}, machine, add);
-  // Nobody sends a message again that did not fit in the receiver's mailbox.
-  const unsigned asking = w.window * peers_of(w, kind, nodes);
-  const unsigned places = machine.nic->most_waiting_messages();
-  if (configuration.strategy.asks_target() && asking > places) {
-    add({"strategy.registration", "workload.window", "workload.peers"},
-        fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
-                    "messages",
-                    asking, places),
-        "take fewer peers or a smaller window");
-  }
+  check_transfers_in_queue(w.window, {"workload.window"}, configuration, add);
+  check_asked(std::size_t{w.window} * peers_of(w, kind, nodes),
+              {"strategy.registration", "workload.window", "workload.peers"}, configuration, add);
 }
 
 double work_of_pattern(const Configuration& configuration, PatternKind kind) {

@@ -97,18 +97,19 @@ Patterns::Party Patterns::open(unsigned node, bool sends) {
 void Patterns::serve(unsigned node) {
   const unsigned window = configuration_.workload.window;
   Party& receiver = receivers_[node];
+  receiver.answering = std::make_unique<messages::Target>(*receiver.endpoint, configuration_.strategy, check_buffer);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     const unsigned sender = pattern_.source(node, round);
     for (unsigned lane = 0; lane < window; ++lane) {
-      receiver.served.push_back(
-          {receiver.registered[std::size_t{round} * window + lane], true, *senders_[sender].endpoint});
+      receiver.answering->add(
+          {receiver.registered[std::size_t{round} * window + lane], true, senders_[sender].endpoint.get()});
     }
   }
-  tasks_.start(serve_handshakes(*receiver.endpoint, receiver.served));
+  tasks_.start(receiver.answering->serve());
 }
 
 // Made when its turn comes: all of them at once would be as many as the square of the number of nodes.
-Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
+std::unique_ptr<Stream> Patterns::stream(unsigned node, unsigned round, bool measured) {
   const TransferConfig& w = configuration_.workload;
   Flow flow;
   flow.from = node;
@@ -124,13 +125,13 @@ Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
   const Party& to = receivers_[flow.to];
   const std::uint64_t streams = std::uint64_t{cluster_.size()} * pattern_.rounds();
   const std::uint64_t number = std::uint64_t{node} * pattern_.rounds() + round;
-  Stream made(flow, configuration_.strategy, cluster_.node(node).context, *from.endpoint, *to.endpoint,
-              measured ? number : streams + number, seed_);
+  auto made = std::make_unique<Stream>(flow, configuration_.strategy, cluster_.node(node).context, *from.endpoint,
+                                       *to.endpoint, measured ? number : streams + number, seed_);
   for (unsigned lane = 0; lane < w.window; ++lane) {
     // In each round a node hears from one other, which writes to the slots of that round.
     const std::uint64_t slot = std::uint64_t{round} * w.window + lane;
-    made.add_lane({from.buffer + lane * slot_bytes(true), to.buffer + slot * slot_bytes(false),
-                   from.registered[std::min<std::size_t>(lane, from.registered.size() - 1)], slot});
+    made->add_lane({from.buffer + lane * slot_bytes(true), to.buffer + slot * slot_bytes(false),
+                    from.registered[std::min<std::size_t>(lane, from.registered.size() - 1)], slot});
   }
   return made;
 }
@@ -189,8 +190,8 @@ Task<void> Patterns::warm_up(unsigned node) {
   std::vector<Sample> samples;
   std::uint64_t failed = 0;
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
-    Stream transfers = stream(node, round, false);
-    co_await transfers.run({samples, failed, other_data_errors_, work_done_});
+    const std::unique_ptr<Stream> transfers = stream(node, round, false);
+    co_await transfers->run({samples, failed, other_data_errors_, work_done_});
   }
 }
 
@@ -198,8 +199,8 @@ Task<void> Patterns::send(unsigned node) {
   const sim::Time pause = StartPhase(configuration_.workload.start_spread, seed_, node).next();
   if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
-    Stream transfers = stream(node, round, true);
-    co_await transfers.run({samples_, failed_[node], data_errors_, work_done_, node});
+    const std::unique_ptr<Stream> transfers = stream(node, round, true);
+    co_await transfers->run({samples_, failed_[node], data_errors_, work_done_, node});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/messages/target.hpp"
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "workloads/configuration.hpp"
@@ -55,14 +56,14 @@ class Patterns : public Program {
     std::uint64_t buffer = 0;
     std::uint64_t bytes = 0;
     std::vector<rdma::RegisteredBuffer> registered;  // the buffer, or each slot
-    std::vector<HandshakeSlot> served;               // of a receiver, where each slot is registered
+    std::unique_ptr<messages::Target> answering;     // of a receiver, where each slot is registered
   };
 
   Party open(unsigned node, bool sends);
   void serve(unsigned node);
   std::uint64_t slot_bytes(bool sends) const;
   // `measured`: the transfers that are, or those before them.
-  Stream stream(unsigned node, unsigned round, bool measured);
+  std::unique_ptr<Stream> stream(unsigned node, unsigned round, bool measured);
   sim::Task<void> run();
   sim::Task<void> set_up_receiver(unsigned node) { return set_up(receivers_[node], false); }
   sim::Task<void> set_up_sender(unsigned node) { return set_up(senders_[node], true); }

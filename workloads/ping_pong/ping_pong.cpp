@@ -215,6 +215,7 @@ std::uint64_t locked_for_notices(const Configuration& configuration) {
 
 void check_ping_pong(const Configuration& configuration, const AddConflict& add) {
   check_pairs(configuration, add);
+  check_whole_transfers(configuration, add);
   check_notices(configuration, add);
   if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
     add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},

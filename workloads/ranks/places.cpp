@@ -85,14 +85,20 @@ void check_pairs(const Configuration& configuration, const AddConflict& add) {
   }
 }
 
-// Nobody sends a message again that did not fit. A rank asks for one buffer at a time, and lets go of others meanwhile.
+void check_whole_transfers(const Configuration& configuration, const AddConflict& add) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  for (const auto& [key, used] :
+       {std::pair("strategy.pipeline", strategy.pipeline.is_used()), {"strategy.deferred", strategy.deferred}}) {
+    if (!used) continue;
+    add({key, "workload.kind"}, "ranks prepare and post whole transfers, each by its own thread",
+        at_default(key) + std::string(", or take another workload"));
+  }
+}
+
+// A rank asks for one buffer at a time, and lets go of others meanwhile.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
-  const std::size_t asking = senders * (configuration.workload.window + std::size_t{1});
-  const unsigned places = configuration.machine.nic->most_waiting_messages();
-  if (!configuration.strategy.asks_target() || asking <= places) return;
-  add({"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"},
-      fmt::format("{} messages about buffers may be under way to one rank, and its mailbox holds {}", asking, places),
-      "take fewer ranks or a smaller window");
+  check_asked(senders * (configuration.workload.window + std::size_t{1}),
+              {"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"}, configuration, add);
 }
 
 Ignored ignored_by_ranks() {

@@ -29,6 +29,8 @@ void check_pairs(const Configuration& configuration, const AddConflict& add);
 
 // That the nodes are there. False: they are not, and nothing else can be said of them.
 bool check_nodes(const std::vector<unsigned>& nodes, const Configuration& configuration, const AddConflict& add);
+// Ranks have a rendezvous of their own, which knows whole transfers only.
+void check_whole_transfers(const Configuration& configuration, const AddConflict& add);
 // The messages about buffers that so many senders may have under way to one rank, against the places of its mailbox.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add);
 // Bytes of a buffer's pages.

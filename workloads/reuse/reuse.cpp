@@ -42,7 +42,8 @@ Reuse::Pair::Pair(unsigned n, std::unique_ptr<Endpoint> from, std::unique_ptr<En
     : number(n),
       source{.endpoint = std::move(from), .mapper = nullptr, .addresses = {}},
       target{.endpoint = std::move(to), .mapper = nullptr, .addresses = {}},
-      handshake(*source.endpoint, *target.endpoint),
+      asking(*source.endpoint, *target.endpoint, configuration.strategy, check_buffer),
+      answering(*target.endpoint, configuration.strategy, check_buffer),
       draw(configuration.reuse.draw, configuration.reuse.buffers, seed, n),
       fresh(seed, "new memory", n),
       start_phase(configuration.workload.start_spread, seed, n),
@@ -90,9 +91,9 @@ Task<void> Reuse::run(Pair& pair) {
   co_await set_up_.come();
   if (strategy_.asks_target()) {
     for (unsigned i = 0; i < buffers_; ++i) {
-      pair.served.push_back({pair.target.buffer(i, config_.size), true, *pair.source.endpoint});
+      pair.answering.add({pair.target.buffer(i, config_.size), true, pair.source.endpoint.get()});
     }
-    tasks_.start(serve_handshakes(*pair.target.endpoint, pair.served));
+    tasks_.start(pair.answering.serve());
   }
   for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(pair, i, false, false);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
@@ -141,32 +142,31 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
   from.keeps_core();
   const sim::Time begin = now();
   const rdma::RemoteBuffer remote{to.node(), to.process().id(), pair.target.addresses[index]};
-  ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
+  const ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
   if (is_new) {
     co_await on_both_sides(pair, &Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment
   }
   const rdma::RegisteredBuffer own = pair.source.buffer(index, config_.size);
-  if (strategy_.asks_target()) co_await pair.handshake.prepare(from.thread(), own, false, index);
+  MovingTransfer transfer(told, strategy_, {rdma::Operation::write, own, address, remote, config_.size, index});
+  co_await pair.asking.prepare(from.thread(), transfer.moving);
   const auto size = static_cast<std::uint32_t>(config_.size);
-  const sim::Content expected = from.vm().read(from.process(), address, size);
-  const rdma::Posted posted = co_await from.post(from.thread(), rdma::Operation::write, address, remote, config_.size);
-  told.posted(posted);
-  rdma::Status status = rdma::Status::error;
-  if (posted.transfer != 0) status = co_await from.wait(from.thread(), posted);
+  transfer.expected = from.vm().read(from.process(), address, size);
+  co_await pair.asking.post(from.thread(), transfer.moving);
+  const rdma::Status status = co_await pair.asking.wait(from.thread(), transfer.moving);
   const bool done = status == rdma::Status::done;
-  if (done && !(to.vm().read(to.process(), pair.target.addresses[index], size) == expected)) {
+  if (done && !(to.vm().read(to.process(), pair.target.addresses[index], size) == transfer.expected)) {
     ++(measured ? data_errors_ : other_data_errors_);
   }
-  if (strategy_.asks_target()) check_buffer(co_await own.release(from.thread()), "releasing", from.vm());
+  co_await pair.asking.let_go(from.thread(), transfer.moving);
   work_done_ += work_of_transfer(config_.size);
   if (measured && done) {
     samples_.push_back({begin, now(), config_.size, pair.number});
-    breakdown_.finish(posted.transfer, begin, begin, now());
+    breakdown_.finish(transfer.moving.last().transfer, begin, begin, now());
   }
-  told.ended(now(), done);
+  transfer.told.ended(now(), done);
   if (measured && !done) ++failed_[pair.number];
-  if (strategy_.asks_target()) co_await pair.handshake.release(from.thread(), index);
+  co_await pair.asking.settle(from.thread(), transfer.moving);
 }
 
 // free() of the old buffer and malloc() of another, of a size for which both are system calls. A library that keeps
@@ -188,7 +188,9 @@ Task<void> Reuse::remap(Pair& pair, Side& side, unsigned index) {
   if (touches_ && &side == &pair.target) {
     check_buffer(co_await vm.touch_range(*side.mapper, endpoint.process(), address, config_.size, true), "writing", vm);
   }
-  if (!pair.served.empty() && &side == &pair.target) pair.served[index].buffer = side.buffer(index, config_.size);
+  if (pair.answering.has_slots() && &side == &pair.target) {
+    pair.answering.move_slot(index, side.buffer(index, config_.size));
+  }
 }
 
 Task<void> Reuse::register_new(Pair&, Side& side, unsigned index) {

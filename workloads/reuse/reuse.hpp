@@ -12,16 +12,16 @@
 #include <memory>
 #include <vector>
 
+#include "models/messages/target.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/gathering.hpp"
-#include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/moving_transfer.hpp"
 #include "workloads/needs.hpp"
 #include "workloads/program.hpp"
 #include "workloads/start_phase.hpp"
-#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
@@ -65,8 +65,8 @@ class Reuse : public Program {
     const unsigned number;
     Side source;
     Side target;
-    Handshake handshake;
-    std::vector<HandshakeSlot> served;
+    messages::Initiator asking;
+    messages::Target answering;
     BufferDraw draw;
     sim::RandomStream fresh;
     StartPhase start_phase;

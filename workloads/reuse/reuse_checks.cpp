@@ -20,7 +20,7 @@ std::vector<Need> needs_of_reuse(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t pool = pool_bytes(configuration);
   const bool holds_pool = configuration.strategy.registration->abilities().holds_all_added;
-  const std::uint64_t held = holds_pool ? pool : sim::page_end(w.size);
+  const std::uint64_t held = holds_pool ? pool : configuration.strategy.most_held(sim::page_end(w.size));
   std::vector<Need> needs;
   for (unsigned rank = 0; rank < w.ranks; ++rank) {
     for (const unsigned node : {w.initiator, w.target}) needs.push_back({.node = node, .bytes = pool, .held = held});
@@ -30,6 +30,8 @@ std::vector<Need> needs_of_reuse(const Configuration& configuration) {
 
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
   check_places(configuration.workload, configuration.machine.shape, add);
+  check_transfers_in_queue(1, {}, configuration, add);
+  check_asked(1, {"strategy.registration"}, configuration, add);
 }
 
 double work_of_reuse(const Configuration& configuration) {

@@ -100,7 +100,11 @@ void check_hidden_causes(const Configuration& configuration, const AddConflict& 
 
 void check_buffers(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  check_queue(w.window + w.clean_window, {"workload.window", "workload.clean_window"}, configuration.machine, add);
+  std::vector<std::string> under_way{"workload.window", "workload.clean_window"};
+  if (configuration.strategy.pipeline.is_used()) under_way.emplace_back("strategy.pipeline_depth");
+  check_queue(w.window * configuration.strategy.most_posted() + w.clean_window, std::move(under_way),
+              configuration.machine, add);
+  check_asked(w.window, {"strategy.registration", "workload.window"}, configuration, add);
   check_huge_advice(configuration, add);
   check_injected_memory(configuration, add);
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file &&
@@ -179,8 +183,8 @@ void check_messages(const Configuration& configuration, const AddConflict& add) 
 std::vector<Need> needs_of_transfers(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
   const std::uint64_t bytes = lanes_of(w) + w.clean_window * sim::page_end(w.clean_size);
-  return {{.node = w.initiator, .bytes = bytes, .held = lanes_of(w)},
-          {.node = w.target, .bytes = bytes, .held = lanes_of(w)}};
+  const std::uint64_t held = w.window * configuration.strategy.most_held(lanes_of(w) / w.window);
+  return {{.node = w.initiator, .bytes = bytes, .held = held}, {.node = w.target, .bytes = bytes, .held = held}};
 }
 
 std::vector<Need> needs_of_messages(const Configuration& configuration) {

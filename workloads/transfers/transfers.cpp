@@ -42,7 +42,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       start_phase_(config_.start_spread, seed, 0) {
   initiator_ = open_program(configuration, cluster.node(config_.initiator), !reads(), "initiator");
   target_ = open_program(configuration, cluster.node(config_.target), reads(), "target");
-  handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
+  asking_ = std::make_unique<messages::Initiator>(*initiator_, *target_, strategy_, check_buffer);
   for (const unsigned node : {config_.initiator, config_.target}) {
     fault_progress_.emplace_back(cluster.nic_kind(), cluster.node(node));
   }
@@ -327,27 +327,28 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
   const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
   const ToldTransfer told(*initiator_, operation, lane.initiator_address, remote, config_.size, arrived);
-  Running running{index, std::min(arrived, now()), now(), told, {}, {}, measures(), cold};
-  if (strategy_.asks_target()) {
-    co_await handshake_->prepare(initiator_->thread(), *lane.initiator_buffer, reads(), index);
-  }
+  const messages::Move move{operation, *lane.initiator_buffer, lane.initiator_address, remote, config_.size, index};
+  running_.push_back(std::make_unique<Running>(told, strategy_, move));
+  Running& running = *running_.back();
+  running.lane = index;
+  running.arrived = std::min(arrived, now());
+  running.begin = now();
+  running.measured = measures();
+  running.cold = cold;
+  co_await asking_->prepare(initiator_->thread(), running.moving);
   Endpoint& source = data_source();
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
   injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
-  running.posted =
-      co_await initiator_->post(initiator_->thread(), operation, lane.initiator_address, remote, config_.size);
-  running.told.posted(running.posted);
+  co_await asking_->post(initiator_->thread(), running.moving);
   ++started_;
-  running_.push_back(std::move(running));
 }
 
 Task<void> Transfers::finish_oldest() {
-  Running running = std::move(running_.front());
+  const std::unique_ptr<Running> oldest = std::move(running_.front());
   running_.pop_front();
-  Lane& lane = lanes_[running.lane];
-  const bool refused = running.posted.transfer == 0;
-  rdma::Status status = rdma::Status::error;
-  if (!refused) status = co_await initiator_->wait(*ends_, running.posted);
+  Running& running = *oldest;
+  const Lane& lane = lanes_[running.lane];
+  const rdma::Status status = co_await asking_->wait(*ends_, running.moving);
   if (status == rdma::Status::done) {
     Endpoint& to = data_destination();
     const sim::Content got =
@@ -355,8 +356,7 @@ Task<void> Transfers::finish_oldest() {
     if (!(got == running.expected)) ++(running.measured ? data_errors_ : other_data_errors_);
   }
   injection_.transfer_ends();
-  const Error error = co_await lane.initiator_buffer->release(*ends_);
-  check_buffer(error, "releasing", initiator_->vm());
+  co_await asking_->let_go(*ends_, running.moving);
   const sim::Time end = now();
   work_done_ += work_of_transfer(config_.size);
   const bool completed = status == rdma::Status::done;
@@ -365,15 +365,16 @@ Task<void> Transfers::finish_oldest() {
   }
   if (running.measured && !completed) ++failed_.front();
   if (running.measured && completed) {
-    breakdown_.finish(running.posted.transfer, running.arrived, running.begin, end);
+    breakdown_.finish(running.moving.last().transfer, running.arrived, running.begin, end);
   }
   running.told.ended(end, completed);
-  if (strategy_.asks_target()) co_await handshake_->release(*ends_, running.lane);
+  co_await asking_->settle(*ends_, running.moving);
 }
 
 void Transfers::serve_target() {
-  for (const Lane& lane : lanes_) served_.push_back({*lane.target_buffer, !reads(), *initiator_});
-  tasks_.start(serve_handshakes(*target_, served_, [this](std::uint64_t lane) { return use_target_buffer(lane); }));
+  answering_ = std::make_unique<messages::Target>(*target_, strategy_, check_buffer);
+  for (const Lane& lane : lanes_) answering_->add({*lane.target_buffer, !reads(), initiator_.get()});
+  tasks_.start(answering_->serve([this](std::uint64_t lane) { return use_target_buffer(lane); }));
 }
 
 // By the target's own program, whose thread it is that prepares.

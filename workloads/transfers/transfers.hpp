@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/messages/target.hpp"
 #include "models/platform/cluster.hpp"
 #include "models/platform/instruments.hpp"
 #include "models/rdma/endpoint.hpp"
@@ -15,13 +16,12 @@
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/configuration_checks.hpp"
-#include "workloads/handshake.hpp"
 #include "workloads/ignored_settings.hpp"
+#include "workloads/moving_transfer.hpp"
 #include "workloads/needs.hpp"
 #include "workloads/paced.hpp"
 #include "workloads/program.hpp"
 #include "workloads/start_phase.hpp"
-#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
@@ -48,15 +48,13 @@ class Transfers : public Program, private Paced {
     std::optional<rdma::RegisteredBuffer> initiator_buffer;
     std::optional<rdma::RegisteredBuffer> target_buffer;
   };
-  struct Running {
-    unsigned lane;
-    sim::Time arrived;
-    sim::Time begin;
-    ToldTransfer told;
-    rdma::Posted posted;
-    sim::Content expected;
-    bool measured;
-    bool cold;
+  struct Running : MovingTransfer {
+    using MovingTransfer::MovingTransfer;
+    unsigned lane = 0;
+    sim::Time arrived{0};
+    sim::Time begin{0};
+    bool measured = false;
+    bool cold = false;
   };
 
   sim::Task<void> run();
@@ -131,10 +129,10 @@ class Transfers : public Program, private Paced {
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
-  sim::Deque<Running> running_;
+  sim::Deque<std::unique_ptr<Running>> running_;
   ColdPages cold_pages_;
-  std::unique_ptr<Handshake> handshake_;
-  std::vector<HandshakeSlot> served_;                    // by lane
+  std::unique_ptr<messages::Initiator> asking_;
+  std::unique_ptr<messages::Target> answering_;          // where the strategy wants it, with a slot for each lane
   std::vector<platform::FaultProgress> fault_progress_;  // of the nodes of initiator and target
   cpu::Execution* ends_ = nullptr;                       // the thread that waits for the transfers' ends
   std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/messages/initiator.hpp"
+
+#include <utility>
+
+namespace faultline::messages {
+
+using os::Error;
+using rdma::Message;
+using rdma::Posted;
+using rdma::Status;
+using sim::Task;
+
+Initiator::Initiator(rdma::Endpoint& own, rdma::Endpoint& target, const rdma::Strategy& strategy, Check check)
+    : own_(own),
+      target_(target),
+      strategy_(strategy),
+      check_(std::move(check)),
+      turn_(own.vm().context().loop, 1),
+      work_(own.vm().config(), own.cpu()),
+      posted_(own.vm().config(), own.cpu()) {}
+
+Task<void> Initiator::prepare(cpu::Execution& thread, Moving& moving) {
+  if (!strategy_.asks_target()) co_return;
+  if (!strategy_.deferred) co_return co_await prepare_now(thread, moving);
+  waiting_.push_back(&moving);
+  if (helper_ == nullptr) {
+    helper_ = &own_.new_thread("posting thread");
+    tasks_.start(help());
+  } else {
+    co_await work_.wake(thread);
+  }
+}
+
+Task<void> Initiator::post(cpu::Execution& thread, Moving& moving) {
+  if (!strategy_.deferred) co_await post_now(thread, moving);
+}
+
+Task<void> Initiator::help() {
+  for (;;) {
+    while (waiting_.empty()) co_await work_.sleep(*helper_);
+    Moving& next = *waiting_.front();
+    waiting_.pop_front();
+    co_await prepare_now(*helper_, next);
+    co_await post_now(*helper_, next);
+    co_await posted_.wake(*helper_);
+  }
+}
+
+// Whoever asks hears the answer before another thread asks; of a pipelined transfer until all parts are posted.
+Task<void> Initiator::prepare_now(cpu::Execution& thread, Moving& moving) {
+  co_await turn_.acquire();
+  co_await say(thread, kPrepare, moving, 0);
+  co_await prepare_part(thread, moving);
+  if (!moving.is_pipelined()) turn_.release();
+}
+
+// The next part, at both ends.
+Task<void> Initiator::prepare_part(cpu::Execution& thread, Moving& moving) {
+  co_await acquire(thread, moving);
+  co_await hear_ready(thread, moving);
+  ++moving.prepared;
+}
+
+// A part of a pipelined transfer that finds no room waits until parts before it have gone.
+Task<void> Initiator::acquire(cpu::Execution& thread, Moving& moving) {
+  const rdma::Part& part = moving.parts[moving.prepared];
+  const rdma::RegisteredBuffer buffer = moving.move.own.part(part.offset, part.bytes);
+  for (;;) {
+    const Error error = co_await buffer.acquire(thread, moving.move.operation == rdma::Operation::read);
+    if (error == Error::none) co_return;
+    if (error != Error::limit || moving.ended == moving.posts.size()) check_(error, "preparing", own_.vm());
+    co_await end_oldest(thread, moving);
+  }
+}
+
+Task<void> Initiator::hear_ready(cpu::Execution& thread, Moving& moving) {
+  for (;;) {
+    const Message answer = co_await own_.receive(thread);
+    if (answer[0] == kReady) co_return;
+    // The target goes on when it is told that a part has ended: it has none prepared but those that are posted.
+    if (moving.ended < moving.posts.size()) co_await end_oldest(thread, moving);
+  }
+}
+
+Task<void> Initiator::post_now(cpu::Execution& thread, Moving& moving) {
+  co_await post_part(thread, moving);
+  while (moving.posts.size() < moving.parts.size()) {
+    if (moving.posts.size() - moving.ended == strategy_.pipeline.depth) co_await end_oldest(thread, moving);
+    co_await prepare_part(thread, moving);
+    co_await post_part(thread, moving);
+  }
+  moving.is_posted = true;
+  if (moving.is_pipelined()) turn_.release();
+}
+
+Task<void> Initiator::post_part(cpu::Execution& thread, Moving& moving) {
+  const Move& move = moving.move;
+  const rdma::Part& part = moving.parts[moving.posts.size()];
+  const rdma::RemoteBuffer remote{move.remote.node, move.remote.process, move.remote.address + part.offset};
+  moving.posts.push_back(co_await own_.post(thread, move.operation, move.local + part.offset, remote, part.bytes));
+  if (moving.posts.size() == moving.parts.size() && move.posted) move.posted(moving.last());
+}
+
+Task<Status> Initiator::wait_oldest(cpu::Execution& thread, Moving& moving) {
+  const Posted posted = moving.posts[moving.ended];
+  Status status = Status::error;
+  if (posted.transfer != 0) status = co_await own_.wait(thread, posted);
+  if (status != Status::done) moving.failed = true;
+  ++moving.ended;
+  co_return status;
+}
+
+Task<void> Initiator::end_oldest(cpu::Execution& thread, Moving& moving) {
+  const std::size_t part = moving.ended;
+  co_await wait_oldest(thread, moving);
+  co_await release(thread, moving, part);
+  co_await say(thread, kRelease, moving, part);
+}
+
+Task<Status> Initiator::wait(cpu::Execution& thread, Moving& moving) {
+  while (!moving.is_posted) co_await posted_.sleep(thread);
+  while (moving.ended + 1 < moving.posts.size()) co_await end_oldest(thread, moving);
+  co_await wait_oldest(thread, moving);
+  co_return moving.failed ? Status::error : Status::done;
+}
+
+Task<void> Initiator::let_go(cpu::Execution& thread, Moving& moving) {
+  return release(thread, moving, moving.parts.size() - 1);
+}
+
+Task<void> Initiator::release(cpu::Execution& thread, const Moving& moving, std::size_t part) {
+  const rdma::Part& which = moving.parts[part];
+  check_(co_await moving.move.own.part(which.offset, which.bytes).release(thread), "releasing", own_.vm());
+}
+
+Task<void> Initiator::settle(cpu::Execution& thread, Moving& moving) {
+  if (!strategy_.asks_target()) co_return;
+  co_await turn_.acquire();
+  co_await say(thread, kRelease, moving, moving.parts.size() - 1);
+  co_await own_.receive(thread);
+  turn_.release();
+}
+
+Task<void> Initiator::say(cpu::Execution& thread, Kind kind, const Moving& moving, std::size_t part) {
+  return own_.send(thread, target_.node(), target_.process().id(), {kind, moving.move.slot, part},
+                   moving.is_pipelined() ? 3 : 2);
+}
+
+}  // namespace faultline::messages

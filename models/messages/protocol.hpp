@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What initiator and target tell each other about a transfer. Each message: what it is, the target's buffer by number, and
+// of which part it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "models/os/error.hpp"
+#include "models/os/vm/vm.hpp"
+
+namespace faultline::messages {
+
+enum Kind : std::uint64_t {
+  kPrepare = 1,  // to the target: a transfer is to begin
+  kRelease = 2,  // to the target: the part has ended, let go of it
+  kReady = 3,    // to the initiator: the part is prepared; or, after the last kRelease, all parts are let go of
+  kLater = 4,    // to the initiator: the part finds no room before others have gone
+};
+
+// Called when a registration has failed for good, with what was done to a buffer. May throw.
+using Check = std::function<void(os::Error, std::string_view what, const os::Vm&)>;
+
+}  // namespace faultline::messages

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A transfer under way that timelines are told of: when it begins, when all of it is posted, when it ends. It stays where
+// it is.
+#pragma once
+
+#include <utility>
+
+#include "models/messages/initiator.hpp"
+#include "models/sim/content.hpp"
+#include "models/sim/recycling.hpp"
+#include "workloads/told_transfer.hpp"
+
+namespace faultline::workloads {
+
+struct MovingTransfer : sim::Recycled {
+  MovingTransfer(const ToldTransfer& told_as, const rdma::Strategy& strategy, messages::Move move)
+      : told(told_as), moving(strategy, telling(std::move(move))) {}
+
+  ToldTransfer told;
+  messages::Moving moving;
+  sim::Content expected = {};  // at the destination
+
+ private:
+  messages::Move telling(messages::Move move) {
+    move.posted = [this](const rdma::Posted& posted) { told.posted(posted); };
+    return move;
+  }
+};
+
+}  // namespace faultline::workloads
