@@ -35,8 +35,8 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
 // Whether so many transfers under way fit, each of as many parts as the strategy has under way.
 void check_transfers_in_queue(unsigned under_way, std::vector<std::string> keys, const Configuration& configuration,
                               const AddConflict& add);
-// Whether what is said about so many transfers at a time fits in a mailbox of their target: nobody sends a message again
-// that did not fit.
+// Whether what is said about so many transfers at a time fits in a mailbox of their target: nobody sends a message
+// again that did not fit.
 void check_asked(std::size_t transfers, std::vector<std::string> keys, const Configuration& configuration,
                  const AddConflict& add);
 

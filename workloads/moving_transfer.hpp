@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transfer under way that timelines are told of: when it begins, when all of it is posted, when it ends. It stays where
-// it is.
+// A transfer under way that timelines are told of: when it begins, when all of it is posted, when it ends. It stays
+// where it is.
 #pragma once
 
 #include <utility>

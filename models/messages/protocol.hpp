@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What initiator and target tell each other about a transfer. Each message: what it is, the target's buffer by number, and
-// of which part it is.
+// What initiator and target tell each other about a transfer. Each message: what it is, the target's buffer by number,
+// and of which part it is.
 #pragma once
 
 #include <cstdint>

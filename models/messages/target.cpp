@@ -28,8 +28,8 @@ Task<void> Target::serve(std::function<Task<void>(std::uint64_t slot)> used) {
   }
 }
 
-// As many parts as may be prepared at a time, one after the other. One that finds no room is tried again when another one
-// has gone.
+// As many parts as may be prepared at a time, one after the other. One that finds no room is tried again when another
+// one has gone.
 Task<void> Target::prepare_ahead(std::uint64_t number) {
   for (;;) {
     Served& served = slots_.at(number);

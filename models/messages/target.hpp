@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program at the target of transfers that it prepares its buffers for: it does what initiators ask, for ever, on its
-// own thread.
+// The program at the target of transfers that it prepares its buffers for: it does what initiators ask, for ever, on
+// its own thread.
 #pragma once
 
 #include <cstddef>

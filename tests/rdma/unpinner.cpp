@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When pins go that no transfer needs: at once, many in one call, by a thread of its own. What waits is in nobody's way.
+// When pins go that no transfer needs: at once, many in one call, by a thread of its own. What waits is in nobody's
+// way.
 #include <catch2/catch.hpp>
 
 #include "tests/rdma/cache_bench.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers that are cut into parts, of which one is prepared while others cross the network; and transfers that a thread
-// of the library prepares and posts.
+// Transfers that are cut into parts, of which one is prepared while others cross the network; and transfers that a
+// thread of the library prepares and posts.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets go of pins that no transfer needs any more, when and by whom UnpinConfig says. What waits to be unpinned is pinned
-// memory as any other: it counts against RLIMIT_MEMLOCK, and a private table still has it.
+// Lets go of pins that no transfer needs any more, when and by whom UnpinConfig says. What waits to be unpinned is
+// pinned memory as any other: it counts against RLIMIT_MEMLOCK, and a private table still has it.
 #pragma once
 
 #include "models/os/ipc.hpp"
