@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/platform/endpoints.hpp"
+#include "models/rdma/completion/polled_word.hpp"
 #include "models/rdma/registration/list.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
@@ -111,19 +112,37 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
           (queue.keys.empty() ? "" : ", or raise " + queue.named()));
 }
 
-void check_transfers_in_queue(unsigned under_way, std::vector<std::string> keys, const Configuration& configuration,
-                              const AddConflict& add) {
-  const rdma::Strategy& strategy = configuration.strategy;
-  if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");
-  check_queue(under_way * strategy.most_posted(), std::move(keys), configuration.machine, add);
+namespace {
+
+// Nobody looks at the words of a transfer's last parts while the next one is posted.
+void check_completion_words(UnderWay under_way, const rdma::Strategy& strategy, const AddConflict& add) {
+  const std::size_t parts = strategy.pipeline.parts(under_way.bytes).size();
+  const std::size_t posts = under_way.transfers * parts;
+  if (under_way.transfers == 1 || parts == 1 || posts <= rdma::PolledWord::kWords) return;
+  add({"strategy.pipeline_chunk", "workload.window"},
+      fmt::format("{} parts of {} transfers may be posted before the program learns of the end of the first, and a "
+                  "process has {} words for completions",
+                  posts, under_way.transfers, rdma::PolledWord::kWords),
+      "take longer parts, or one transfer at a time");
 }
 
-void check_asked(std::size_t transfers, std::vector<std::string> keys, const Configuration& configuration,
+}  // namespace
+
+void check_transfers_in_queue(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
+                              const AddConflict& add, unsigned others) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");
+  check_completion_words(under_way, strategy, add);
+  const std::size_t all = under_way.transfers * strategy.most_posted(under_way.bytes) + others;
+  check_queue(static_cast<unsigned>(all), std::move(keys), configuration.machine, add);
+}
+
+void check_asked(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
                  const AddConflict& add) {
   const rdma::Strategy& strategy = configuration.strategy;
   if (!strategy.asks_target()) return;
   const unsigned places = configuration.machine.nic->most_waiting_messages();
-  const std::size_t asking = transfers * strategy.most_asked();
+  const std::size_t asking = under_way.transfers * strategy.most_asked(under_way.bytes);
   if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");
   if (asking > places) {
     add(std::move(keys),

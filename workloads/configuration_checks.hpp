@@ -32,12 +32,17 @@ void check_places(const TransferConfig& workload, const network::ClusterShape& s
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add);
 
-// Whether so many transfers under way fit, each of as many parts as the strategy has under way.
-void check_transfers_in_queue(unsigned under_way, std::vector<std::string> keys, const Configuration& configuration,
-                              const AddConflict& add);
-// Whether what is said about so many transfers at a time fits in a mailbox of their target: nobody sends a message
-// again that did not fit.
-void check_asked(std::size_t transfers, std::vector<std::string> keys, const Configuration& configuration,
+// Of one size, so many under way at a time.
+struct UnderWay {
+  std::size_t transfers;
+  std::uint64_t bytes;
+};
+// Whether the transfers fit in their queue, each of as many parts as the strategy has under way, with so many others.
+void check_transfers_in_queue(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
+                              const AddConflict& add, unsigned others = 0);
+// Whether what is said about the transfers fits in a mailbox of their target: nobody sends a message again that did not
+// fit.
+void check_asked(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
                  const AddConflict& add);
 
 // The key that names a node, and the keys that decide how many nodes there are.

@@ -3,8 +3,6 @@
 // where it is.
 #pragma once
 
-#include <utility>
-
 #include "models/messages/initiator.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/recycling.hpp"
@@ -13,18 +11,14 @@
 namespace faultline::workloads {
 
 struct MovingTransfer : sim::Recycled {
-  MovingTransfer(const ToldTransfer& told_as, const rdma::Strategy& strategy, messages::Move move)
-      : told(told_as), moving(strategy, telling(std::move(move))) {}
+  MovingTransfer(const ToldTransfer& told_as, const rdma::Strategy& strategy, const messages::Move& move)
+      : told(told_as), moving(strategy, move) {
+    moving.on_posted = [this](const rdma::Posted& posted) { told.posted(posted); };
+  }
 
   ToldTransfer told;
   messages::Moving moving;
-  sim::Content expected = {};  // at the destination
-
- private:
-  messages::Move telling(messages::Move move) {
-    move.posted = [this](const rdma::Posted& posted) { told.posted(posted); };
-    return move;
-  }
+  sim::Content expected = {};  // at the destination: what its source is when both ends are prepared
 };
 
 }  // namespace faultline::workloads

@@ -91,6 +91,7 @@ void check_held(const Configuration& run, const Configuration& own, const AddCon
   const std::uint64_t held = most->held + (registers ? run.machine.nic->bytes_of_library() : 0);
   if (held <= limit) return;
   std::vector<std::string> keys = keys_of(run, {&own, 1}, keys_of_memory);
+  if (own.strategy.pipeline.is_used()) keys.insert(keys.end(), {"strategy.pipeline_chunk", "strategy.pipeline_depth"});
   keys.emplace_back("os.rlimit_memlock");
   add(std::move(keys),
       fmt::format("a process on node {} would have {} pinned or locked at a time, and RLIMIT_MEMLOCK is {}", most->node,

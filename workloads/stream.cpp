@@ -147,9 +147,11 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   running.arrived = std::min(arrived, clock_.now());
   running.begin = clock_.now();
   running.cold = leaves && flow_.cold != Cold::none;
+  running.moving.on_prepared = [this, &running] {
+    running.expected =
+        source().vm().read(source().process(), source_address(*running.lane), static_cast<std::uint32_t>(flow_.size));
+  };
   co_await asking_.prepare(from_.thread(), running.moving);
-  running.expected =
-      source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
   co_await asking_.post(from_.thread(), running.moving);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/messages/initiator.hpp"
 
-#include <utility>
+#include <stdexcept>
 
 namespace faultline::messages {
 
@@ -69,21 +69,31 @@ Task<void> Initiator::acquire(cpu::Execution& thread, Moving& moving) {
   for (;;) {
     const Error error = co_await buffer.acquire(thread, moving.move.operation == rdma::Operation::read);
     if (error == Error::none) co_return;
-    if (error != Error::limit || moving.ended == moving.posts.size()) check_(error, "preparing", own_.vm());
+    const bool may_wait = error == Error::limit && moving.ended < moving.posts.size();
+    if (!may_wait) check_(error, "preparing", own_.vm());
     co_await end_oldest(thread, moving);
   }
 }
 
 Task<void> Initiator::hear_ready(cpu::Execution& thread, Moving& moving) {
   for (;;) {
-    const Message answer = co_await own_.receive(thread);
-    if (answer[0] == kReady) co_return;
+    const Kind answer = co_await hear(thread, moving, moving.prepared);
+    if (answer == kReady) co_return;
+    if (answer != kLater) throw std::logic_error("a target has let go of what it is to prepare");
     // The target goes on when it is told that a part has ended: it has none prepared but those that are posted.
     if (moving.ended < moving.posts.size()) co_await end_oldest(thread, moving);
   }
 }
 
+Task<Kind> Initiator::hear(cpu::Execution& thread, const Moving& moving, std::size_t part) {
+  const Message answer = co_await own_.receive(thread);
+  const bool is_about_it = answer[1] == moving.move.slot && (!moving.is_pipelined() || answer[2] == part);
+  if (!is_about_it) throw std::logic_error("a target has answered what nobody has asked");
+  co_return static_cast<Kind>(answer[0]);
+}
+
 Task<void> Initiator::post_now(cpu::Execution& thread, Moving& moving) {
+  if (moving.on_prepared) moving.on_prepared();
   co_await post_part(thread, moving);
   while (moving.posts.size() < moving.parts.size()) {
     if (moving.posts.size() - moving.ended == strategy_.pipeline.depth) co_await end_oldest(thread, moving);
@@ -99,7 +109,7 @@ Task<void> Initiator::post_part(cpu::Execution& thread, Moving& moving) {
   const rdma::Part& part = moving.parts[moving.posts.size()];
   const rdma::RemoteBuffer remote{move.remote.node, move.remote.process, move.remote.address + part.offset};
   moving.posts.push_back(co_await own_.post(thread, move.operation, move.local + part.offset, remote, part.bytes));
-  if (moving.posts.size() == moving.parts.size() && move.posted) move.posted(moving.last());
+  if (moving.posts.size() == moving.parts.size() && moving.on_posted) moving.on_posted(moving.last());
 }
 
 Task<Status> Initiator::wait_oldest(cpu::Execution& thread, Moving& moving) {
@@ -115,6 +125,7 @@ Task<void> Initiator::end_oldest(cpu::Execution& thread, Moving& moving) {
   const std::size_t part = moving.ended;
   co_await wait_oldest(thread, moving);
   co_await release(thread, moving, part);
+  if (moving.on_part_ended) moving.on_part_ended(moving.posts[part]);
   co_await say(thread, kRelease, moving, part);
 }
 
@@ -131,14 +142,17 @@ Task<void> Initiator::let_go(cpu::Execution& thread, Moving& moving) {
 
 Task<void> Initiator::release(cpu::Execution& thread, const Moving& moving, std::size_t part) {
   const rdma::Part& which = moving.parts[part];
-  check_(co_await moving.move.own.part(which.offset, which.bytes).release(thread), "releasing", own_.vm());
+  const char* what = strategy_.registration->abilities().pins_late ? "pinning" : "releasing";
+  check_(co_await moving.move.own.part(which.offset, which.bytes).release(thread), what, own_.vm());
 }
 
 Task<void> Initiator::settle(cpu::Execution& thread, Moving& moving) {
   if (!strategy_.asks_target()) co_return;
   co_await turn_.acquire();
-  co_await say(thread, kRelease, moving, moving.parts.size() - 1);
-  co_await own_.receive(thread);
+  const std::size_t last = moving.parts.size() - 1;
+  co_await say(thread, kRelease, moving, last);
+  const Kind answer = co_await hear(thread, moving, last);
+  if (answer != kLetGo) throw std::logic_error("a target prepares what it is to let go of");
   turn_.release();
 }
 

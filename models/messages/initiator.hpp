@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <utility>
 
 #include "models/messages/protocol.hpp"
 #include "models/os/ipc.hpp"
@@ -30,14 +29,11 @@ struct Move {
   rdma::RemoteBuffer remote{};
   std::uint64_t bytes = 0;
   std::uint64_t slot = 0;  // the target's buffer, by its number there
-  // Called when the last part is posted.
-  std::function<void(const rdma::Posted&)> posted = {};
 };
 
 // A transfer under way, which stays where it is until it has settled.
 struct Moving {
-  Moving(const rdma::Strategy& strategy, Move what)
-      : move(std::move(what)), parts(strategy.pipeline.parts(move.bytes)) {}
+  Moving(const rdma::Strategy& strategy, const Move& what) : move(what), parts(strategy.pipeline.parts(what.bytes)) {}
   Moving(const Moving&) = delete;
   Moving& operator=(const Moving&) = delete;
 
@@ -48,6 +44,11 @@ struct Moving {
   std::size_t ended = 0;            // of these
   bool failed = false;              // one of those that have ended
   bool is_posted = false;           // all of it
+  // What others want to know, if they are set: both ends are prepared (of a pipelined transfer, for its first part),
+  // and nothing is posted; the last part is posted; a part before the last one has ended.
+  std::function<void()> on_prepared;
+  std::function<void(const rdma::Posted&)> on_posted;
+  std::function<void(const rdma::Posted&)> on_part_ended;
   bool is_pipelined() const { return parts.size() > 1; }
   // The last part, which decides when the transfer ends.
   const rdma::Posted& last() const { return posts.back(); }
@@ -55,6 +56,7 @@ struct Moving {
 
 class Initiator {
  public:
+  // The strategy outlives it, as the endpoints do.
   Initiator(rdma::Endpoint& own, rdma::Endpoint& target, const rdma::Strategy& strategy, Check check);
 
   sim::Task<void> prepare(cpu::Execution& thread, Moving& moving);
@@ -70,6 +72,8 @@ class Initiator {
   sim::Task<void> prepare_part(cpu::Execution& thread, Moving& moving);
   sim::Task<void> acquire(cpu::Execution& thread, Moving& moving);
   sim::Task<void> hear_ready(cpu::Execution& thread, Moving& moving);
+  // The target's next answer, which is about that part.
+  sim::Task<Kind> hear(cpu::Execution& thread, const Moving& moving, std::size_t part);
   sim::Task<void> post_part(cpu::Execution& thread, Moving& moving);
   sim::Task<void> end_oldest(cpu::Execution& thread, Moving& moving);
   sim::Task<rdma::Status> wait_oldest(cpu::Execution& thread, Moving& moving);

@@ -15,11 +15,12 @@ namespace faultline::messages {
 enum Kind : std::uint64_t {
   kPrepare = 1,  // to the target: a transfer is to begin
   kRelease = 2,  // to the target: the part has ended, let go of it
-  kReady = 3,    // to the initiator: the part is prepared; or, after the last kRelease, all parts are let go of
+  kReady = 3,    // to the initiator: the part is prepared
   kLater = 4,    // to the initiator: the part finds no room before others have gone
+  kLetGo = 5,    // to the initiator: all parts are let go of
 };
 
-// Called when a registration has failed for good, with what was done to a buffer. May throw.
+// Throws where there is an error: a registration has failed for good, with what was done to a buffer.
 using Check = std::function<void(os::Error, std::string_view what, const os::Vm&)>;
 
 }  // namespace faultline::messages

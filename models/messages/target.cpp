@@ -35,7 +35,7 @@ Task<void> Target::prepare_ahead(std::uint64_t number) {
     Served& served = slots_.at(number);
     const std::size_t part = served.prepared;
     const std::size_t held = part - served.let_go;
-    if (part == served.parts.size() || held == strategy_.most_posted()) co_return;
+    if (part == served.parts.size() || held == strategy_.pipeline.depth) co_return;
     const rdma::Part which = served.parts[part];
     const rdma::RegisteredBuffer buffer = served.slot.buffer.part(which.offset, which.bytes);
     const Error error = co_await buffer.acquire(endpoint_.thread(), served.slot.written);
@@ -51,7 +51,7 @@ Task<void> Target::release(std::uint64_t number, std::size_t part) {
   const rdma::Part which = served.parts.at(part);
   const rdma::RegisteredBuffer buffer = served.slot.buffer.part(which.offset, which.bytes);
   check_(co_await buffer.release(endpoint_.thread()), "preparing or releasing", endpoint_.vm());
-  if (++served.let_go == served.parts.size()) co_return co_await answer(number, kReady, part);
+  if (++served.let_go == served.parts.size()) co_return co_await answer(number, kLetGo, part);
   co_await prepare_ahead(number);
 }
 

@@ -22,6 +22,7 @@ class Target {
     rdma::Endpoint* initiator;
   };
 
+  // The strategy outlives it, as the endpoint does.
   Target(rdma::Endpoint& endpoint, const rdma::Strategy& strategy, Check check);
 
   // While no transfer uses them.

@@ -36,7 +36,7 @@ void Pipeline::declare(sim::ParameterTable& table) {
                    "assumed; Open-MX begins with a page and doubles, PM2 began with 256 KiB and added 512 KiB",
                    Standing::assumed,
                    {"4 KiB", "256 KiB"}});
-  table.add_count("pipeline_depth", depth, {1, 64},
+  table.add_count("pipeline_depth", depth, {1, 31},
                   {"parts of a pipelined transfer that are prepared at an end at a time",
                    "Open MPI: 4 (pml_ob1_component.c, recv_pipeline_depth)",
                    Standing::published,

@@ -3,8 +3,9 @@
 // network (Woodall et al., EuroPVM/MPI 2006).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "models/sim/parameters.hpp"
 #include "models/sim/recycling.hpp"
@@ -31,6 +32,8 @@ struct Pipeline {
   unsigned depth = 4;
 
   bool is_used() const { return chunks != Chunks::none; }
+  // That are under way at a time, of a transfer of so many bytes.
+  std::size_t most_parts(std::uint64_t bytes) const { return std::min<std::size_t>(parts(bytes).size(), depth); }
   // Of a transfer: one part at the least. The last one may be shorter.
   sim::Vector<Part> parts(std::uint64_t bytes) const;
   // strategy.pipeline and strategy.pipeline_*, in the group that is open.

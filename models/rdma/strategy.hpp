@@ -40,14 +40,18 @@ class Strategy {
 
   // The target has work to do for each transfer, so that an initiator must ask it to.
   bool asks_target() const { return registration->abilities().asks_target; }
-  // Of a transfer: parts under way at a time, each of which is a descriptor of its own, and messages of its initiator
-  // that may wait at its target.
-  unsigned most_posted() const { return pipeline.is_used() ? pipeline.depth : 1; }
-  unsigned most_asked() const { return pipeline.is_used() ? pipeline.depth + 1 : 1; }
-  // Of the memory of one transfer at an end: what is held at a time, where a registration holds it for the transfer. A
-  // part may begin and end within a page.
+  // Of a transfer of so many bytes: parts under way at a time, each of which is a descriptor of its own, and messages
+  // of its initiator that may wait at its target.
+  std::size_t most_posted(std::uint64_t bytes) const { return pipeline.most_parts(bytes); }
+  std::size_t most_asked(std::uint64_t bytes) const {
+    const std::size_t parts = pipeline.most_parts(bytes);
+    return parts == 1 ? 1 : parts + 1;
+  }
+  // Of the memory of one transfer at an end: what is held at a time, at most, where a registration holds it for the
+  // transfer. A part may begin and end within a page, which its neighbours hold, too.
   std::uint64_t most_held(std::uint64_t bytes) const {
-    return pipeline.is_used() ? std::min(bytes, pipeline.depth * (pipeline.chunk + 2 * os::kPage)) : bytes;
+    const std::size_t parts = pipeline.most_parts(bytes);
+    return parts == 1 ? bytes : std::min(bytes, parts * pipeline.chunk) + 2 * parts * os::kPage;
   }
   // The device finds the pages of registered buffers and no others.
   bool maps_only_registered() const { return translate->registered; }

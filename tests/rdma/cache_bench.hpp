@@ -32,6 +32,7 @@ struct CacheBench : OsBench {
     parameters.find("strategy.pin_cache.emptied_by")->set(std::string(emptied_by));
     parameters.find("strategy.pin_cache.hook_coverage")->set(coverage);
     for (const auto& [name, value] : further) parameters.find(name)->set(value);
+    strategy.translate = "private";
     CHECK(rdma::conflicts(strategy).empty());
     table = vm.create_private_table(*process).value;
     cache = strategy.registration->open({cpu, vm, *process, table, strategy.unpin});

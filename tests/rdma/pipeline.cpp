@@ -69,5 +69,9 @@ TEST_CASE("a transfer that is cut holds as much as its parts at a time") {
   strategy.pipeline.chunk = 64 * kKiB;
   strategy.pipeline.depth = 3;
   CHECK(strategy.most_held(1 << 30) == 3 * (64 * kKiB + 2 * 4096));
-  CHECK(strategy.most_held(4096) == 4096);
+  CHECK(strategy.most_held(64 * kKiB) == 64 * kKiB);
+  CHECK(strategy.most_posted(64 * kKiB) == 1);
+  CHECK(strategy.most_posted(65 * kKiB) == 2);
+  CHECK(strategy.most_asked(65 * kKiB) == 3);
+  CHECK(strategy.most_asked(1 << 30) == 4);
 }

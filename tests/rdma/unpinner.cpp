@@ -93,7 +93,7 @@ TEST_CASE("helper: a process that exits waits for the call that its helper is in
   b.tasks.start(at_core(b, b.thread, begin, b.cache->release(b.thread, b.buffer(0)), released));
   b.tasks.start([](CacheBench& bench, Time when, Time& at) -> Task<void> {
     co_await bench.node.loop.delay(when - bench.node.now());
-    co_await bench.cache->stop();
+    co_await bench.cache->stop(bench.thread);
     at = bench.node.now();
   }(b, begin + 1us, stopped));
   b.tasks.start(at_core(b, b.thread, begin + 1ms, b.cache->release(b.thread, b.buffer(1)), late));

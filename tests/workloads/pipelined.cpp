@@ -109,7 +109,7 @@ TEST_CASE("pipelined: ranks do not cut their transfers") {
         "its default, or take another workload");
 }
 
-TEST_CASE("deferred: all data arrive, and the program's own thread works less") {
+TEST_CASE("deferred: all data arrive, whatever is prepared and cut") {
   for (const char* policy : kPolicies) {
     for (const char* kind : {"write", "read", "ring"}) {
       INFO(policy << ", " << kind);
@@ -156,5 +156,30 @@ TEST_CASE("overlapped: a limit that the pins meet refuses the run") {
                                                               {"workload.iterations", 2},
                                                               {"workload.checks", "count"},
                                                               {"os.rlimit_memlock", "512 KiB"}});
-  CHECK(point.refused.find("releasing of a buffer failed") != std::string::npos);
+  CHECK(point.refused.find("pinning of a buffer failed") != std::string::npos);
+}
+
+TEST_CASE("pipelined and deferred: transfers arrive by themselves, pages are taken, programs stand beside each other") {
+  const Settings size{{"workload.size", "100 KiB"}, {"workload.iterations", 6}, {"workload.window", 2}};
+  const Settings open{{"workload.arrivals", "periodic"}, {"workload.interval", "60 us"}};
+  const Settings taken{{"inject.mechanism", "fork"}, {"inject.end", "source"}, {"inject.period", "50 us"}};
+  for (const char* strategy : {"pin-pipelined-growing", "pin-deferred"}) {
+    for (const char* kind : {"write", "read"}) {
+      const Settings all = preset(strategy) + size + Settings{{"workload.kind", kind}};
+      check_all_arrives(all + open);
+      check_all_arrives(all + taken);
+    }
+  }
+}
+
+TEST_CASE("pipelined: no more parts are posted than a process has completion words") {
+  const Settings settings = preset("pin-pipelined") + Settings{{"os.rlimit_memlock", "1 GiB"},
+                                                               {"workload.size", "2 MiB"},
+                                                               {"workload.iterations", 2},
+                                                               {"strategy.pipeline_chunk", "4 KiB"}};
+  check_all_arrives(settings);
+  check_all_arrives(settings + Settings{{"workload.window", 2}, {"strategy.pipeline_chunk", "8 KiB"}});
+  CHECK(reason_against(settings + Settings{{"workload.window", 2}}) ==
+        "strategy.pipeline_chunk: 1024 parts of 2 transfers may be posted before the program learns of the end of the "
+        "first, and a process has 512 words for completions; take longer parts, or one transfer at a time");
 }

@@ -250,3 +250,17 @@ TEST_CASE("programs: a name is letters, digits and hyphens, and settings of the 
   size->set(std::string("inherited"));
   CHECK(c.programs.all().empty());
 }
+
+// What a program says of its strategy lives as long as the program, whichever programs come after it.
+TEST_CASE("programs: each kind goes with those behind it, whatever is prepared for its transfers") {
+  for (const char* kind : {"write", "read", "flows", "ring", "reuse", "ping-pong", "fan-in"}) {
+    Settings settings = preset("pin-per-transfer");
+    for (const char* name : {"a", "b", "c"}) settings = settings + named(name, {{"workload.kind", "write"}});
+    settings = settings + named("a", {{"workload.kind", kind}, {"workload.iterations", 4}});
+    if (std::string(kind) == "flows") settings.pop_back();
+    if (std::string(kind) == "flows") {
+      settings = settings + named("a", {{"workload.flows", "from=0, to=1, size=8 KiB, transfers=3"}});
+    }
+    run_programs(settings);
+  }
+}

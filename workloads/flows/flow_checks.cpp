@@ -21,8 +21,8 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
           "name two of these");
       continue;
     }
-    check_transfers_in_queue(flow.window, {"workload.flows"}, configuration, add);
-    check_asked(flow.window, {"workload.flows"}, configuration, add);
+    check_transfers_in_queue({flow.window, flow.size}, {"workload.flows"}, configuration, add);
+    check_asked({flow.window, flow.size}, {"workload.flows"}, configuration, add);
     const auto blame = [&](const FieldConflict* found) {
       if (found != nullptr)
         add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason), found->instead);

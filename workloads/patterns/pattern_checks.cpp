@@ -29,8 +29,9 @@ std::vector<Need> needs_of_pattern(const Configuration& configuration, PatternKi
   const unsigned nodes = network::node_count(configuration.machine.shape);
   std::vector<Need> needs;
   for (unsigned node = 0; node < nodes; ++node) {
-    for (const std::uint64_t bytes : {lane_of(w), lane_of(w) * peers_of(w, kind, nodes)}) {
-      needs.push_back({.node = node, .bytes = bytes, .held = bytes});
+    for (const std::uint64_t lanes : {std::uint64_t{1}, std::uint64_t{peers_of(w, kind, nodes)}}) {
+      const std::uint64_t held = w.window * configuration.strategy.most_held(lane_of(w) / w.window);
+      needs.push_back({.node = node, .bytes = lanes * lane_of(w), .held = lanes * held});
     }
   }
   return needs;
@@ -48,8 +49,8 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  check_transfers_in_queue(w.window, {"workload.window"}, configuration, add);
-  check_asked(std::size_t{w.window} * peers_of(w, kind, nodes),
+  check_transfers_in_queue({w.window, w.size}, {"workload.window"}, configuration, add);
+  check_asked({std::size_t{w.window} * peers_of(w, kind, nodes), w.size},
               {"strategy.registration", "workload.window", "workload.peers"}, configuration, add);
 }
 

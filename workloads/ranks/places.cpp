@@ -97,7 +97,7 @@ void check_whole_transfers(const Configuration& configuration, const AddConflict
 
 // A rank asks for one buffer at a time, and lets go of others meanwhile.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
-  check_asked(senders * (configuration.workload.window + std::size_t{1}),
+  check_asked({senders * (configuration.workload.window + std::size_t{1}), configuration.workload.size},
               {"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"}, configuration, add);
 }
 

@@ -38,12 +38,12 @@ unsigned BufferDraw::next() {
 }
 
 Reuse::Pair::Pair(unsigned n, std::unique_ptr<Endpoint> from, std::unique_ptr<Endpoint> to,
-                  const Configuration& configuration, sim::Seed seed)
+                  const Configuration& configuration, const rdma::Strategy& strategy, sim::Seed seed)
     : number(n),
       source{.endpoint = std::move(from), .mapper = nullptr, .addresses = {}},
       target{.endpoint = std::move(to), .mapper = nullptr, .addresses = {}},
-      asking(*source.endpoint, *target.endpoint, configuration.strategy, check_buffer),
-      answering(*target.endpoint, configuration.strategy, check_buffer),
+      asking(*source.endpoint, *target.endpoint, strategy, check_buffer),
+      answering(*target.endpoint, strategy, check_buffer),
       draw(configuration.reuse.draw, configuration.reuse.buffers, seed, n),
       fresh(seed, "new memory", n),
       start_phase(configuration.workload.start_spread, seed, n),
@@ -64,7 +64,7 @@ Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim
     const std::string number = n == 0 ? "" : fmt::format(" {}", n);
     auto from = open_program(configuration, cluster.node(config_.initiator), true, "initiator" + number);
     auto to = open_program(configuration, cluster.node(config_.target), false, "target" + number);
-    pairs_.push_back(std::make_unique<Pair>(n, std::move(from), std::move(to), configuration, seed));
+    pairs_.push_back(std::make_unique<Pair>(n, std::move(from), std::move(to), configuration, strategy_, seed));
   }
   failed_.resize(config_.ranks);
   cluster.steps().listen(breakdown_);
@@ -149,9 +149,10 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
   }
   const rdma::RegisteredBuffer own = pair.source.buffer(index, config_.size);
   MovingTransfer transfer(told, strategy_, {rdma::Operation::write, own, address, remote, config_.size, index});
-  co_await pair.asking.prepare(from.thread(), transfer.moving);
   const auto size = static_cast<std::uint32_t>(config_.size);
-  transfer.expected = from.vm().read(from.process(), address, size);
+  transfer.moving.on_prepared = [&] { transfer.expected = from.vm().read(from.process(), address, size); };
+  transfer.moving.on_part_ended = [this](const rdma::Posted& part) { breakdown_.on_over(part.transfer); };
+  co_await pair.asking.prepare(from.thread(), transfer.moving);
   co_await pair.asking.post(from.thread(), transfer.moving);
   const rdma::Status status = co_await pair.asking.wait(from.thread(), transfer.moving);
   const bool done = status == rdma::Status::done;

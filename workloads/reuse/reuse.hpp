@@ -60,8 +60,9 @@ class Reuse : public Program {
     }
   };
   struct Pair {
+    // `strategy` outlives it.
     Pair(unsigned n, std::unique_ptr<rdma::Endpoint> from, std::unique_ptr<rdma::Endpoint> to,
-         const Configuration& configuration, sim::Seed seed);
+         const Configuration& configuration, const rdma::Strategy& strategy, sim::Seed seed);
     const unsigned number;
     Side source;
     Side target;

@@ -30,8 +30,8 @@ std::vector<Need> needs_of_reuse(const Configuration& configuration) {
 
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
   check_places(configuration.workload, configuration.machine.shape, add);
-  check_transfers_in_queue(1, {}, configuration, add);
-  check_asked(1, {"strategy.registration"}, configuration, add);
+  check_transfers_in_queue({1, configuration.workload.size}, {}, configuration, add);
+  check_asked({1, configuration.workload.size}, {"strategy.registration"}, configuration, add);
 }
 
 double work_of_reuse(const Configuration& configuration) {

@@ -100,11 +100,14 @@ void check_hidden_causes(const Configuration& configuration, const AddConflict& 
 
 void check_buffers(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  std::vector<std::string> under_way{"workload.window", "workload.clean_window"};
-  if (configuration.strategy.pipeline.is_used()) under_way.emplace_back("strategy.pipeline_depth");
-  check_queue(w.window * configuration.strategy.most_posted() + w.clean_window, std::move(under_way),
-              configuration.machine, add);
-  check_asked(w.window, {"strategy.registration", "workload.window"}, configuration, add);
+  check_transfers_in_queue({w.window, w.size}, {"workload.window", "workload.clean_window"}, configuration, add,
+                           w.clean_window);
+  if (w.clean_window > 0 && configuration.strategy.most_posted(w.size) > 1) {
+    add({"workload.clean_window", "strategy.pipeline"},
+        "the words by which clean transfers are completed are those of parts that the program has not looked at yet",
+        "set workload.clean_window to 0, or strategy.pipeline to none");
+  }
+  check_asked({w.window, w.size}, {"strategy.registration", "workload.window"}, configuration, add);
   check_huge_advice(configuration, add);
   check_injected_memory(configuration, add);
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file &&
@@ -230,6 +233,13 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
         "the NIC's driver refuses the kernel to put pages away that its table has",
         "let absent pages be never written (workload.cold_source_kind and .cold_destination_kind), or take "
         "strategy.translate = pushed");
+  }
+  if (put_away && configuration.strategy.unpin.time == rdma::UnpinTime::batched) {
+    add({"strategy.unpin", "workload.cold_source_kind", "workload.cold_destination_kind"},
+        "the kernel cannot put pages away whose pins wait to be let go of",
+        "let absent pages be never written (workload.cold_source_kind and .cold_destination_kind), or set "
+        "strategy.unpin "
+        "to now");
   }
   if (w.is_open() && put_away) {
     add({"workload.arrivals", "workload.cold_source_kind", "workload.cold_destination_kind"},

@@ -335,12 +335,19 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
   running.begin = now();
   running.measured = measures();
   running.cold = cold;
+  running.moving.on_prepared = [this, &running] { leave_to_device(running); };
+  running.moving.on_part_ended = [this](const rdma::Posted& part) { breakdown_.on_over(part.transfer); };
   co_await asking_->prepare(initiator_->thread(), running.moving);
-  Endpoint& source = data_source();
-  running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
-  injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
   co_await asking_->post(initiator_->thread(), running.moving);
   ++started_;
+}
+
+// What the source is now is to arrive. The post itself takes time: what is taken meanwhile is missed by this transfer.
+void Transfers::leave_to_device(Running& running) {
+  Endpoint& source = data_source();
+  running.expected = source.vm().read(source.process(), source_address(lanes_[running.lane]),
+                                      static_cast<std::uint32_t>(config_.size));
+  injection_.transfer_begins();
 }
 
 Task<void> Transfers::finish_oldest() {

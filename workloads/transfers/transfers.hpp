@@ -71,6 +71,7 @@ class Transfers : public Program, private Paced {
   bool cools_before_next() const;
   sim::Task<void> cool(const Lane& lane);
   sim::Task<void> begin_next(sim::Time arrived) override;
+  void leave_to_device(Running& running);
   sim::Task<void> finish_oldest() override;
   void serve_target();
   sim::Task<void> use_target_buffer(std::uint64_t lane);

@@ -43,7 +43,8 @@ FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& con
       registration_(registration),
       mirror_(mirror),
       thread_(new_thread(cpu, library.config().fault_thread).use(library.process().id())),
-      resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
+      resolved_(context.statistics.counter("library.pages_resolved", "count",
+                                           "pages the fault thread made present, or waited for")),
       merged_(context.statistics.counter("library.faults_merged", "count",
                                          "fault records answered by a page that the same message already resolved")),
       refused_(context.statistics.counter("library.faults_refused", "count",
@@ -117,7 +118,8 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultMessage> records) {
 sim::Task<Error> FaultThread::resolve_once(const FaultMessage& record, Resolved& resolved) {
   held_off_ += record.held_off ? 1 : 0;
   // A private table has the page, for all that anybody knows; if it has not, the block will fault by itself.
-  if (record.held_off && strategy_.translate->registered) co_return Error::none;
+  const bool is_prepared = strategy_.translate->registered && !strategy_.registration->abilities().pins_late;
+  if (record.held_off && is_prepared) co_return Error::none;
   const auto known = resolved.find({record.page, record.write});
   if (known != resolved.end()) {
     ++merged_;

@@ -35,10 +35,10 @@ std::vector<std::uint64_t> Endpoint::own_pages() const {
 sim::Task<void> Endpoint::close_channel(cpu::Execution& kernel) {
   kill();
   co_await host_.cpu.mmio_write(kernel, cpu::Work::system, privileged_page() + reg::kChannelClose, channel_);
+  co_await registration().stop(kernel);
 }
 
 sim::Task<void> Endpoint::exit(cpu::Execution& kernel) {
-  co_await registration().stop();
   library_->unwatch();
   notices_->unwatch();
   co_await host_.vm.exit(kernel, process());

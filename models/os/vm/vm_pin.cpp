@@ -84,22 +84,29 @@ sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id, Caller caller) {
 
 sim::Task<Error> Vm::unpin(cpu::Execution& exec, sim::Vector<PinId> ids, Caller caller) {
   sim::Time cost = caller == Caller::program ? core_.config.syscall : sim::Time{0};
-  Error error = Error::none;
+  sim::Vector<Pin> pins;
   for (const PinId id : ids) {
     const auto found = pins_.find(id);
-    if (found == pins_.end()) {
-      error = Error::invalid;
-      continue;
-    }
-    const Pin pin = std::move(found->second);
+    if (found == pins_.end()) continue;
+    pins.push_back(std::move(found->second));
+    cost += pins.back().release_cost;
     pins_.erase(found);
-    const ToldCall told(core_.context, exec, *pin.process, "unpin_user_pages", pin.begin, pin.bytes());
-    co_await run(exec, std::exchange(cost, sim::Time{0}) + pin.release_cost);
+  }
+  const Error error = pins.size() == ids.size() ? Error::none : Error::invalid;
+  if (pins.empty()) {
+    co_await run(exec, cost);
+    co_return error;
+  }
+  const Pin& first = pins.front();
+  const bool is_one = pins.size() == 1;
+  const ToldCall told(core_.context, exec, *first.process, "unpin_user_pages", is_one ? first.begin : 0,
+                      is_one ? first.bytes() : 0);
+  co_await run(exec, cost);
+  for (const Pin& pin : pins) {
     drop_frames(pin);
     Mm::of(*pin.process).space.remove_pinned(pin.bytes());
     pinned_bytes_ -= pin.bytes();
   }
-  if (cost > sim::Time{0}) co_await run(exec, cost);  // a call that has found nothing to do
   co_return error;
 }
 

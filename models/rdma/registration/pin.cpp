@@ -14,19 +14,19 @@ using sim::Task;
 class PinnedMemory : public Registration {
  public:
   explicit PinnedMemory(const Owner& owner) : Registration(owner), unpinner_(owner) {}
-  Task<void> stop() override { return unpinner_.stop(); }
+  Task<void> stop(cpu::Execution& kernel) override { return unpinner_.stop(kernel); }
 
  protected:
   // What waits to be unpinned may be all that is in the way: of memory, of the limit, or of the private table's place.
   Task<Error> hold(cpu::Execution& thread, Buffer buffer) {
-    os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
-    while (!pinned.ok()) {
-      const bool has_made_room = co_await unpinner_.flush(thread);
+    for (;;) {
+      const std::uint64_t before = unpinner_.calls_ended();
+      const os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
+      if (pinned.ok()) pins_[buffer].push_back(pinned.value);
+      if (pinned.ok()) co_return Error::none;
+      const bool has_made_room = co_await unpinner_.flush(thread, before);
       if (!has_made_room) co_return pinned.error;
-      pinned = co_await pin(thread, owner_, buffer);
     }
-    pins_[buffer].push_back(pinned.value);
-    co_return Error::none;
   }
   Task<Error> let_go(cpu::Execution& thread, Buffer buffer) {
     const auto held = pins_.find(buffer);

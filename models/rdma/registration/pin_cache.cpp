@@ -96,7 +96,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     }
   }
 
-  Task<void> stop() override { return unpinner_.stop(); }
+  Task<void> stop(cpu::Execution& kernel) override { return unpinner_.stop(kernel); }
 
  private:
   // The pin that is being made. It is overtaken by a change of its pages: then it may hold frames that the program no
@@ -154,6 +154,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
       while (is_changing(pages)) co_await owner_.cpu.sleep(thread, change_ended_);
       Pinning making{pages, thread};
       making_ = &making;
+      const std::uint64_t before = unpinner_.calls_ended();
       ++count_.mem_regs;
       const os::Result<os::PinId> pinned = co_await pin(thread, owner_, {pages.begin, pages.end - pages.begin});
       making_ = nullptr;
@@ -163,20 +164,25 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
         co_await unpin(thread, owner_, pinned.value);
         ++count_.mem_deregs;
       } else {
-        goes_on = co_await make_room(thread, pages, pinned.error);
+        goes_on = co_await make_room(thread, pages, pinned.error, before);
       }
       if (!goes_on) co_return pinned;
     }
   }
 
-  // After a pin of the pages has failed: lets go of what may be in its way. False: nothing was.
-  Task<bool> make_room(cpu::Execution& thread, os::Range pages, Error error) {
+  // After a pin of the pages has failed: lets go of what may be in its way, but what has gone since so many calls had
+  // ended. False: nothing was.
+  Task<bool> make_room(cpu::Execution& thread, os::Range pages, Error error, std::uint64_t calls_ended) {
     const bool is_place = error == Error::again;
     const bool is_room = error == Error::limit || error == Error::no_memory;
     if (!is_place && !is_room) co_return false;
-    const bool has_waited = co_await unpinner_.flush(thread);
+    const bool has_waited = co_await unpinner_.flush(thread, calls_ended);
     if (has_waited) co_return true;
-    if (is_room) co_return co_await evict(thread);
+    if (is_room) {
+      const bool has_evicted = co_await evict(thread);
+      co_await unpinner_.flush(thread, unpinner_.calls_ended());
+      co_return has_evicted;
+    }
     // The private table has other frames there: those of an earlier mapping, whose end a hook has missed.
     if (regions_.is_in_use(pages)) co_return false;
     co_return co_await drop_idle(thread, pages);
@@ -196,7 +202,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     RegionSet::GoneOnes gone;
     invalidate(pages, gone);
     for (const Gone& each : gone) co_await let_go(thread, each);
-    co_await unpinner_.flush(thread);
+    co_await unpinner_.flush(thread, unpinner_.calls_ended());
     co_return !gone.empty();
   }
 

@@ -3,12 +3,13 @@
 // buffer, a few pages first and then more at a time. What the device wants of pages that are not pinned yet is dropped,
 // and asked for again when they are (await_page()).
 #include <algorithm>
-#include <list>
 #include <utility>
 
 #include "models/os/ipc.hpp"
 #include "models/rdma/registration/pinned_range.hpp"
-#include "models/rdma/registration/registration.hpp"
+#include "models/rdma/registration/unpinner.hpp"
+#include "models/rdma/strategy.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::rdma {
 namespace {
@@ -26,32 +27,38 @@ class OverlappedMemory final : public Registration {
   OverlappedMemory(const Owner& owner, const OverlappedConfig& config)
       : Registration(owner),
         config_(config),
+        unpinner_(owner),
         work_(owner.vm.config(), owner.cpu),
         progress_(owner.vm.config(), owner.cpu),
         call_ended_(owner.cpu.context().loop) {}
 
   Task<Error> acquire(cpu::Execution& thread, Buffer buffer, bool) override {
     jobs_.push_back({.buffer = buffer, .pinned_to = buffer.pages().begin, .pages = config_.first_pages, .pins = {}});
-    if (helper_ != nullptr) co_return co_await wake_helper(thread);
-    helper_ = &owner_.cpu.new_thread("pinning thread").use(owner_.process.id());
-    tasks_.start(help());
+    if (helper_ != nullptr) {
+      co_await work_.wake(thread);
+    } else {
+      helper_ = &owner_.cpu.new_thread("pinning thread").use(owner_.process.id());
+      tasks_.start(help());
+    }
     co_return Error::none;
   }
 
-  // Of the use that began first. It ends when the buffer is pinned, or cannot be, and then unpinned, in one call.
+  // Of the use that began first, if nobody ends that one. It waits until the buffer is pinned, or cannot be.
   Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
-    const auto job = std::ranges::find(jobs_, buffer, &Job::buffer);
+    const auto job = std::ranges::find_if(jobs_, [&](const Job& j) { return j.buffer == buffer && !j.is_ending; });
     if (job == jobs_.end()) co_return Error::invalid;
-    while (!job->is_over()) co_await progress_.sleep(thread);
-    const Job done = std::move(*job);
+    job->is_ending = true;
+    while (!job->is_over() && !stopping_) co_await progress_.sleep(thread);
+    if (stopping_) co_return Error::invalid;
+    Job done = std::move(*job);
     jobs_.erase(job);
     if (done.pins.empty()) co_return done.error;
-    const Error unpinned = co_await unpin(thread, owner_, done.pins);
+    const Error unpinned = co_await unpinner_.let_go(thread, std::move(done.pins));
     co_return done.error != Error::none ? done.error : unpinned;
   }
 
   Task<Error> await_page(cpu::Execution& thread, os::VirtualAddress page) override {
-    for (;;) {
+    while (!stopping_) {
       const auto job = std::ranges::find_if(jobs_, [page](const Job& each) {
         return each.buffer.pages().begin <= page && page < each.buffer.pages().end;
       });
@@ -60,11 +67,14 @@ class OverlappedMemory final : public Registration {
       if (job->error != Error::none) co_return job->error;
       co_await progress_.sleep(thread);
     }
+    co_return Error::bad_address;
   }
 
-  Task<void> stop() override {
+  Task<void> stop(cpu::Execution& kernel) override {
     stopping_ = true;
+    co_await progress_.wake(kernel);
     while (in_call_) co_await call_ended_;  // NOLINT(bugprone-infinite-loop): help() ends it
+    co_await unpinner_.stop(kernel);
   }
 
  private:
@@ -74,22 +84,17 @@ class OverlappedMemory final : public Registration {
     std::uint64_t pages;  // of the next call, at most
     sim::Vector<os::PinId> pins;
     Error error = Error::none;
+    bool is_ending = false;  // somebody waits to let go of it
     bool is_over() const { return error != Error::none || pinned_to == buffer.pages().end; }
   };
 
-  Task<Error> wake_helper(cpu::Execution& thread) {
-    co_await work_.wake(thread);
-    co_return Error::none;
-  }
-
   Task<void> help() {
-    for (;;) {
+    while (!stopping_) {
       const auto job = std::ranges::find_if_not(jobs_, &Job::is_over);
       if (job == jobs_.end()) {
         co_await work_.sleep(*helper_);
         continue;
       }
-      if (stopping_) co_return;
       in_call_ = true;
       co_await pin_next(*job);
       in_call_ = false;
@@ -109,7 +114,8 @@ class OverlappedMemory final : public Registration {
   }
 
   const OverlappedConfig config_;
-  std::list<Job> jobs_;
+  Unpinner unpinner_;
+  sim::List<Job> jobs_;
   bool in_call_ = false;
   bool stopping_ = false;
   os::WaitQueue work_;      // where the helper sleeps
@@ -129,10 +135,11 @@ class PinOverlapped final : public RegistrationPolicy {
   }
   std::string_view adds() const override {
     return "memory pinned while transfers use it, within RLIMIT_MEMLOCK; a thread; payload that comes for pages too "
-           "soon; "
-           "a core of the target that polls for requests";
+           "soon; a core of the target that polls for requests";
   }
-  Abilities abilities() const override { return {.pins = true, .asks_target = true, .pins_late = true}; }
+  Abilities abilities() const override {
+    return {.pins = true, .asks_target = true, .pins_late = true, .lets_go = true};
+  }
 
   void declare(sim::ParameterTable& table) override {
     table.add_count("first_pages", config_.first_pages, {1, 1U << 20},
@@ -146,11 +153,24 @@ class PinOverlapped final : public RegistrationPolicy {
                      sim::Standing::published,
                      {"64", "1024"}});
   }
-  std::vector<sim::Conflict> conflicts(const Strategy&) const override {
-    if (config_.first_pages <= config_.most_pages) return {};
-    return {{{"strategy.pin_overlapped.first_pages", "strategy.pin_overlapped.most_pages"},
-             "the first call would pin more than a call pins at most",
-             "take a smaller strategy.pin_overlapped.first_pages"}};
+  std::vector<sim::Conflict> conflicts(const Strategy& strategy) const override {
+    std::vector<sim::Conflict> found;
+    if (config_.first_pages > config_.most_pages) {
+      found.push_back({{"strategy.pin_overlapped.first_pages", "strategy.pin_overlapped.most_pages"},
+                       "the first call would pin more than a call pins at most",
+                       "take a smaller strategy.pin_overlapped.first_pages"});
+    }
+    if (!strategy.maps_only_registered()) {
+      found.push_back({{"strategy.translate", "strategy.registration"},
+                       "where the device does not walk a table of pinned pages it waits for no pin",
+                       "set strategy.translate to private"});
+    }
+    if (strategy.pipeline.is_used()) {
+      found.push_back({{"strategy.pipeline", "strategy.registration"},
+                       "the whole of a transfer begins while it is pinned, so that parts have nothing to wait for",
+                       "set strategy.pipeline to none"});
+    }
+    return found;
   }
   std::unique_ptr<Registration> open(Registration::Owner owner) const override {
     return std::make_unique<OverlappedMemory>(owner, config_);

@@ -18,7 +18,7 @@ Task<Error> Registration::release(cpu::Execution&, Buffer) { co_return Error::no
 Task<Error> Registration::remove(cpu::Execution&, Buffer) { co_return Error::none; }
 Task<void> Registration::unmapping(cpu::Execution&, os::Range) { co_return; }
 Task<Error> Registration::await_page(cpu::Execution&, os::VirtualAddress) { co_return Error::bad_address; }
-Task<void> Registration::stop() { co_return; }
+Task<void> Registration::stop(cpu::Execution&) { co_return; }
 
 std::string parameter_group(const RegistrationPolicy& policy) {
   std::string group(policy.name());

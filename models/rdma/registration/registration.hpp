@@ -58,7 +58,7 @@ class Registration {
   // page; with its error when it fails, and with bad_address when there is none.
   virtual sim::Task<os::Error> await_page(cpu::Execution& thread, os::VirtualAddress page);
   // The process is about to exit: ends when no thread of the registration's own is in a call, and none will be.
-  virtual sim::Task<void> stop();
+  virtual sim::Task<void> stop(cpu::Execution& kernel);
 
  protected:
   const Owner owner_;

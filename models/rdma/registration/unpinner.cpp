@@ -17,8 +17,8 @@ Unpinner::Unpinner(const Registration::Owner& owner)
       call_ended_(owner.cpu.context().loop),
       work_(owner.vm.config(), owner.cpu) {}
 
-Task<Error> Unpinner::let_go(cpu::Execution& thread, os::PinId pin) {
-  waiting_.push_back(pin);
+Task<Error> Unpinner::let_go(cpu::Execution& thread, sim::Vector<os::PinId> pins) {
+  waiting_.insert(waiting_.end(), pins.begin(), pins.end());
   switch (owner_.unpin.time) {
     case UnpinTime::now: co_return co_await unpin_all(thread);
     case UnpinTime::batched:
@@ -41,29 +41,30 @@ Task<Error> Unpinner::unpin_all(cpu::Execution& thread) {
   ++in_call_;
   const Error error = co_await unpin(thread, owner_, std::move(pins));
   --in_call_;
+  ++calls_ended_;
   call_ended_.notify_all();
   co_return error;
 }
 
-Task<bool> Unpinner::flush(cpu::Execution& thread) {
+Task<bool> Unpinner::flush(cpu::Execution& thread, std::uint64_t calls_ended) {
   if (!waiting_.empty()) {
     co_await unpin_all(thread);
     co_return true;
   }
-  if (in_call_ == 0) co_return false;
+  if (in_call_ == 0) co_return calls_ended_ != calls_ended;
   while (in_call_ > 0) co_await owner_.cpu.sleep(thread, call_ended_);
   co_return true;
 }
 
 Task<void> Unpinner::help() {
   for (;;) {
-    while (waiting_.empty() && !stopping_) co_await work_.sleep(*helper_);
+    while (waiting_.empty()) co_await work_.sleep(*helper_);
     if (stopping_) co_return;
     co_await unpin_all(*helper_);
   }
 }
 
-Task<void> Unpinner::stop() {
+Task<void> Unpinner::stop(cpu::Execution&) {
   stopping_ = true;
   while (in_call_ > 0) co_await call_ended_;  // NOLINT(bugprone-infinite-loop): unpin_all() ends it
 }

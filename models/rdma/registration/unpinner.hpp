@@ -13,12 +13,18 @@ class Unpinner {
  public:
   explicit Unpinner(const Registration::Owner& owner);
 
-  // No transfer needs the pin. An error is that of the call which this one has made, if it has.
-  sim::Task<os::Error> let_go(cpu::Execution& thread, os::PinId pin);
-  // Ends when all that has waited is unpinned, by this thread or by the helper. False: nothing has waited.
-  sim::Task<bool> flush(cpu::Execution& thread);
+  // No transfer needs the pins. An error is that of the call which this one has made, if it has.
+  sim::Task<os::Error> let_go(cpu::Execution& thread, os::PinId pin) {
+    return let_go(thread, sim::Vector<os::PinId>{pin});
+  }
+  sim::Task<os::Error> let_go(cpu::Execution& thread, sim::Vector<os::PinId> pins);
+  // How many calls have let go of pins.
+  std::uint64_t calls_ended() const { return calls_ended_; }
+  // After a pin has failed: ends when all that has waited is unpinned, by this thread or by the helper. False: nothing
+  // has waited since so many calls had ended.
+  sim::Task<bool> flush(cpu::Execution& thread, std::uint64_t calls_ended);
   // The process is about to exit: ends when no thread is in a call. The kernel takes what is still pinned.
-  sim::Task<void> stop();
+  sim::Task<void> stop(cpu::Execution& kernel);
 
  private:
   sim::Task<os::Error> unpin_all(cpu::Execution& thread);
@@ -27,6 +33,7 @@ class Unpinner {
   const Registration::Owner owner_;
   sim::Counter& calls_;
   sim::Vector<os::PinId> waiting_;
+  std::uint64_t calls_ended_ = 0;
   unsigned in_call_ = 0;  // threads that unpin what has waited
   bool stopping_ = false;
   sim::Signal call_ended_;
