@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,7 +25,9 @@ struct FaultBench : RdmaBench {
   explicit FaultBench(Resolve resolve, unsigned ahead = 4, unsigned a_call = 512)
       : FaultBench(strategy(resolve, ahead, a_call)) {}
   explicit FaultBench(const rdma::Strategy& wanted, const RdmaConfig& parts = {})
-      : RdmaBench(parts), fault_thread(wanted, node.context, cpu, vm, faults, library) {}
+      : RdmaBench(parts),
+        registration(wanted.registration->open({cpu, vm, process})),
+        fault_thread(wanted, node.context, cpu, vm, faults, library, *registration) {}
 
   static rdma::Strategy strategy(Resolve resolve, unsigned ahead, unsigned a_call) {
     rdma::Strategy wanted;
@@ -84,6 +87,7 @@ struct FaultBench : RdmaBench {
     return expected;
   }
 
+  std::unique_ptr<rdma::Registration> registration;
   exanest::FaultThread fault_thread;
 };
 
