@@ -184,7 +184,7 @@ TEST_CASE("a figure may be how straight a line along an axis is") {
   CHECK(figure("metric = \"latency_mean\"\n").err == "figures.toml:1:1: " + refusal);
   CHECK(figure("metric = \"latency_mean\"\naxes.workload.size = [\"4 KiB\", \"8 KiB\"]\n").err ==
         "figures.toml:1:1: " + refusal);
-  CHECK(figure("metric = \"latency_mean\"\naxes.workload.cold = [\"none\", \"both\", \"source\"]\n").err ==
+  CHECK(figure("metric = \"latency_mean\"\naxes.workload.label = [\"a\", \"b\", \"c\"]\n").err ==
         "figures.toml:1:1: " + refusal);
 }
 

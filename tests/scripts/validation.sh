@@ -49,7 +49,7 @@ with_wrong faults 'workload.cold=destination'
 figures V17a >reuse.toml
 with_wrong reuse 'strategy.translate=on-demand'
 figures V17b >polls.toml
-with_wrong polls 'workload.notify=queue'
+with_wrong polls 'workload.notify=event-queue'
 figures V18b >bus.toml
 with_wrong bus 'axi.width=16 B'
 # So is PCI where the bus bounds a cache that finds all buffers.
