@@ -20,12 +20,12 @@ TEST_CASE("the parameters that figures name as fitted are those that are declare
   Diagnostics diagnostics;
 
   std::set<std::string> named;
-  std::set<std::string> platforms;
+  std::set<std::string> platforms{"exanest-qfdb"};
   const Node figures = read_toml(configs / "validation/published.toml");
   REQUIRE(figures.find("figure") != nullptr);
   for (const Node& figure : figures.find("figure")->children) {
     for (const Node* key : optional_texts(figure, "fitted", diagnostics)) named.insert(key->text());
-    platforms.insert(optional_text(figure, "platform", diagnostics));
+    if (figure.find("platform") != nullptr) platforms.insert(optional_text(figure, "platform", diagnostics));
   }
 
   workloads::Configuration configuration;
