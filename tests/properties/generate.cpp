@@ -89,6 +89,28 @@ void add_nic_mmu(Dice& dice, Settings& settings) {
   if (dice.percent(20)) settings.push_back({"strategy.registration", dice.one_of<std::string>({"mlock", "pin-once"})});
 }
 
+// In parts, by another thread; and pins that go later. What does not go together is drawn again.
+void add_ways_to_prepare(const std::string& registration, Dice& dice, Settings& settings) {
+  const auto add = [&settings](const char* key, sim::ParameterValue value) {
+    settings.push_back({key, std::move(value)});
+  };
+  if (registration == "ideal" || registration == "populate" || registration == "mlock" || registration == "pin-once")
+    return;
+  if (registration != "pin-overlapped" && dice.percent(50)) {
+    add("strategy.pipeline", dice.one_of<std::string>({"fixed", "growing"}));
+    add("strategy.pipeline_first", "4 KiB");
+    add("strategy.pipeline_chunk", dice.one_of<std::string>({"4 KiB", "16 KiB", "64 KiB"}));
+    add("strategy.pipeline_depth", dice.one_of<std::int64_t>({1, 2, 4}));
+  }
+  if (dice.percent(30)) add("strategy.deferred", true);
+  if (registration != "touch" && dice.percent(50))
+    add("strategy.unpin", dice.one_of<std::string>({"batched", "helper"}));
+  if (registration == "pin-cache") {
+    add("strategy.pin_cache.merge", dice.percent(50));
+    add("strategy.pin_cache.budget", dice.one_of<std::string>({"0 B", "64 KiB", "4 MiB"}));
+  }
+}
+
 void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& settings) {
   if (domain.all_nic_mmu || (domain.nic_mmu && dice.percent(20))) return add_nic_mmu(dice, settings);
   if (domain.stalls) {
@@ -98,10 +120,12 @@ void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& se
   if (dice.percent(15)) settings.push_back({"strategy.translate", "mirrored"});
   if (!domain.preparations || dice.percent(70)) return;
   std::vector<std::string> prepare{"ideal", "populate", "mlock", "pin-once"};
-  if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer"});
+  if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer", "pin-cache", "pin-overlapped"});
   settings.push_back({"strategy.registration", dice.one_of(prepare)});
   const std::string chosen = std::get<std::string>(settings.back().value);
-  if ((chosen.starts_with("pin") || chosen == "mlock") && dice.percent(50)) {
+  if (benchmark) add_ways_to_prepare(chosen, dice, settings);
+  const bool may_be_private = chosen.starts_with("pin") || chosen == "mlock";
+  if (chosen == "pin-overlapped" || (may_be_private && dice.percent(50))) {
     std::erase_if(settings, [](const Setting& setting) { return setting.key == "strategy.translate"; });
     settings.push_back({"strategy.translate", "private"});
   }
