@@ -226,13 +226,12 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
   if (s.unpin.time != UnpinTime::now && !s.registration->abilities().lets_go) {
     found.push_back(
         {{"strategy.unpin", "strategy.registration"},
-         fmt::format("strategy.registration = {} unpins nothing while the program runs", s.registration->name()),
+         "the registration lets go of no pin while the program runs",
          "set strategy.unpin to now, or strategy.registration to " + able(s.registration, &Abilities::lets_go)});
   }
   if ((s.pipeline.is_used() || s.deferred) && !s.asks_target()) {
     found.push_back({{s.pipeline.is_used() ? "strategy.pipeline" : "strategy.deferred", "strategy.registration"},
-                     fmt::format("with strategy.registration = {} there is nothing to prepare for a transfer",
-                                 s.registration->name()),
+                     "the registration has nothing to prepare for a transfer",
                      "set strategy.registration to " + able(s.registration, &Abilities::asks_target)});
   }
   for (sim::Conflict& conflict : s.pipeline.conflicts()) found.push_back(std::move(conflict));
