@@ -237,9 +237,8 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
   if (put_away && configuration.strategy.unpin.time == rdma::UnpinTime::batched) {
     add({"strategy.unpin", "workload.cold_source_kind", "workload.cold_destination_kind"},
         "the kernel cannot put pages away whose pins wait to be let go of",
-        "let absent pages be never written (workload.cold_source_kind and .cold_destination_kind), or set "
-        "strategy.unpin "
-        "to now");
+        "let absent pages be never written (workload.cold_source_kind and .cold_destination_kind), or take "
+        "strategy.unpin = now");
   }
   if (w.is_open() && put_away) {
     add({"workload.arrivals", "workload.cold_source_kind", "workload.cold_destination_kind"},

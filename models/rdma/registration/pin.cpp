@@ -14,17 +14,16 @@ using sim::Task;
 class PinnedMemory : public Registration {
  public:
   explicit PinnedMemory(const Owner& owner) : Registration(owner), unpinner_(owner) {}
-  Task<void> stop(cpu::Execution& kernel) override { return unpinner_.stop(kernel); }
+  Task<void> stop(cpu::Execution&) override { return unpinner_.stop(); }
 
  protected:
-  // What waits to be unpinned may be all that is in the way: of memory, of the limit, or of the private table's place.
   Task<Error> hold(cpu::Execution& thread, Buffer buffer) {
     for (;;) {
       const std::uint64_t before = unpinner_.calls_ended();
       const os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
       if (pinned.ok()) pins_[buffer].push_back(pinned.value);
       if (pinned.ok()) co_return Error::none;
-      const bool has_made_room = co_await unpinner_.flush(thread, before);
+      const bool has_made_room = co_await unpinner_.make_room(thread, pinned.error, before);
       if (!has_made_room) co_return pinned.error;
     }
   }

@@ -96,7 +96,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     }
   }
 
-  Task<void> stop(cpu::Execution& kernel) override { return unpinner_.stop(kernel); }
+  Task<void> stop(cpu::Execution&) override { return unpinner_.stop(); }
 
  private:
   // The pin that is being made. It is overtaken by a change of its pages: then it may hold frames that the program no
@@ -173,19 +173,17 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   // After a pin of the pages has failed: lets go of what may be in its way, but what has gone since so many calls had
   // ended. False: nothing was.
   Task<bool> make_room(cpu::Execution& thread, os::Range pages, Error error, std::uint64_t calls_ended) {
-    const bool is_place = error == Error::again;
-    const bool is_room = error == Error::limit || error == Error::no_memory;
-    if (!is_place && !is_room) co_return false;
-    const bool has_waited = co_await unpinner_.flush(thread, calls_ended);
-    if (has_waited) co_return true;
-    if (is_room) {
-      const bool has_evicted = co_await evict(thread);
-      co_await unpinner_.flush(thread, unpinner_.calls_ended());
-      co_return has_evicted;
+    const bool has_gone = co_await unpinner_.make_room(thread, error, calls_ended);
+    if (has_gone) co_return true;
+    bool makes_room = false;
+    if (error == Error::limit || error == Error::no_memory) {
+      makes_room = co_await evict(thread);
+    } else if (error == Error::again && !regions_.is_in_use(pages)) {
+      // The private table has other frames there: those of an earlier mapping, whose end a hook has missed.
+      makes_room = co_await drop_idle(thread, pages);
     }
-    // The private table has other frames there: those of an earlier mapping, whose end a hook has missed.
-    if (regions_.is_in_use(pages)) co_return false;
-    co_return co_await drop_idle(thread, pages);
+    if (makes_room) co_await unpinner_.flush(thread);
+    co_return makes_room;
   }
 
   // Unpins one of the regions that nobody uses. False: there is none.
@@ -202,7 +200,6 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     RegionSet::GoneOnes gone;
     invalidate(pages, gone);
     for (const Gone& each : gone) co_await let_go(thread, each);
-    co_await unpinner_.flush(thread, unpinner_.calls_ended());
     co_return !gone.empty();
   }
 

@@ -74,7 +74,7 @@ class OverlappedMemory final : public Registration {
     stopping_ = true;
     co_await progress_.wake(kernel);
     while (in_call_) co_await call_ended_;  // NOLINT(bugprone-infinite-loop): help() ends it
-    co_await unpinner_.stop(kernel);
+    co_await unpinner_.stop();
   }
 
  private:

@@ -46,14 +46,21 @@ Task<Error> Unpinner::unpin_all(cpu::Execution& thread) {
   co_return error;
 }
 
-Task<bool> Unpinner::flush(cpu::Execution& thread, std::uint64_t calls_ended) {
+Task<bool> Unpinner::flush(cpu::Execution& thread) {
   if (!waiting_.empty()) {
     co_await unpin_all(thread);
     co_return true;
   }
-  if (in_call_ == 0) co_return calls_ended_ != calls_ended;
+  if (in_call_ == 0) co_return false;
   while (in_call_ > 0) co_await owner_.cpu.sleep(thread, call_ended_);
   co_return true;
+}
+
+// Pins are in the way of memory, of RLIMIT_MEMLOCK, and of a place in the private table, and of nothing else.
+Task<bool> Unpinner::make_room(cpu::Execution& thread, Error error, std::uint64_t calls_ended) {
+  if (error != Error::no_memory && error != Error::limit && error != Error::again) co_return false;
+  const bool has_waited = co_await flush(thread);
+  co_return has_waited || calls_ended_ != calls_ended;
 }
 
 Task<void> Unpinner::help() {
@@ -64,7 +71,7 @@ Task<void> Unpinner::help() {
   }
 }
 
-Task<void> Unpinner::stop(cpu::Execution&) {
+Task<void> Unpinner::stop() {
   stopping_ = true;
   while (in_call_ > 0) co_await call_ended_;  // NOLINT(bugprone-infinite-loop): unpin_all() ends it
 }

@@ -20,11 +20,13 @@ class Unpinner {
   sim::Task<os::Error> let_go(cpu::Execution& thread, sim::Vector<os::PinId> pins);
   // How many calls have let go of pins.
   std::uint64_t calls_ended() const { return calls_ended_; }
-  // After a pin has failed: ends when all that has waited is unpinned, by this thread or by the helper. False: nothing
-  // has waited since so many calls had ended.
-  sim::Task<bool> flush(cpu::Execution& thread, std::uint64_t calls_ended);
+  // Ends when all that has waited is unpinned, by this thread or by the helper. False: nothing has waited.
+  sim::Task<bool> flush(cpu::Execution& thread);
+  // Likewise after a pin has failed, which began when so many calls had ended. False: no pin that has gone since can
+  // have been in its way.
+  sim::Task<bool> make_room(cpu::Execution& thread, os::Error error, std::uint64_t calls_ended);
   // The process is about to exit: ends when no thread is in a call. The kernel takes what is still pinned.
-  sim::Task<void> stop(cpu::Execution& kernel);
+  sim::Task<void> stop();
 
  private:
   sim::Task<os::Error> unpin_all(cpu::Execution& thread);
