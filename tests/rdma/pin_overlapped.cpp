@@ -81,3 +81,28 @@ TEST_CASE("overlapped: a buffer that is not acquired is not released") {
   CacheBench b("notifier", 1, kBudget, overlapped());
   CHECK(b.release(b.buffer(0)) == Error::invalid);
 }
+
+TEST_CASE("overlapped: a process that exits ends all waits for pages, after the call that its helper is in") {
+  CacheBench b("notifier", 1, kBudget, overlapped());
+  const Buffer buffer{b.map(kOverlappedPages * kPage, CacheBench::aligned()), kOverlappedPages * kPage};
+  Awaited last;
+  Time stopped{0};
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  cpu::Execution& kernel = b.cpu.new_thread("exit", 3);
+  const Time begin = b.node.now();
+  b.tasks.start([](CacheBench& bench, Buffer which) -> Task<void> {
+    co_await bench.cache->acquire(bench.thread, which, true);
+  }(b, buffer));
+  b.tasks.start(await(b, other, buffer.address + (kOverlappedPages - 1) * kPage, last));
+  b.tasks.start([](CacheBench& bench, cpu::Execution& by, Time when, Time& at) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    co_await bench.cache->stop(by);
+    at = bench.node.now();
+  }(b, kernel, begin + 30us, stopped));
+  sc_core::sc_start();
+  CHECK(last.error == Error::bad_address);
+  CHECK(last.at < stopped + 20us);
+  CHECK(b.vm.pinned_bytes() > 0);
+  CHECK(b.vm.pinned_bytes() < kOverlappedPages * kPage);  // the rest is not pinned any more
+  b.vm.audit();
+}

@@ -128,3 +128,13 @@ TEST_CASE("a registration that lets go of nothing is not asked when it does") {
   strategy.registration = "pin-per-transfer";
   CHECK(rdma::conflicts(strategy).empty());
 }
+
+TEST_CASE("batched: a pin that fails for another reason than room does not let go of what waits") {
+  CacheBench b("notifier", 1, kBudget, per_transfer("batched", 1000));
+  CHECK(b.acquire(b.buffer(0)) == Error::none);
+  CHECK(b.release(b.buffer(0)) == Error::none);
+  const Buffer nowhere{b.addresses.front() - 64 * kPage, kPage};
+  CHECK(b.acquire(nowhere) == Error::bad_address);
+  CHECK(b.counted(kCalls) == 0);
+  CHECK(b.vm.pinned_bytes() == kPagesEach * kPage);
+}
