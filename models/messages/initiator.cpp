@@ -75,21 +75,22 @@ Task<void> Initiator::acquire(cpu::Execution& thread, Moving& moving) {
   }
 }
 
+// A part that has no room yet is prepared when the target is told that another one has ended: it has none prepared but
+// those that are posted.
 Task<void> Initiator::hear_ready(cpu::Execution& thread, Moving& moving) {
-  for (;;) {
-    const Kind answer = co_await hear(thread, moving, moving.prepared);
-    if (answer == kReady) co_return;
-    if (answer != kLater) throw std::logic_error("a target has let go of what it is to prepare");
-    // The target goes on when it is told that a part has ended: it has none prepared but those that are posted.
-    if (moving.ended < moving.posts.size()) co_await end_oldest(thread, moving);
+  while (moving.ready.erase(moving.prepared) == 0) {
+    const Answer answer = co_await hear(thread, moving);
+    if (answer.kind == kLetGo) throw std::logic_error("a target has let go of what it is to prepare");
+    if (answer.kind == kReady) moving.ready.insert(answer.part);
+    const bool is_late = answer.kind == kLater && answer.part == moving.prepared;
+    if (is_late && moving.ended < moving.posts.size()) co_await end_oldest(thread, moving);
   }
 }
 
-Task<Kind> Initiator::hear(cpu::Execution& thread, const Moving& moving, std::size_t part) {
+Task<Initiator::Answer> Initiator::hear(cpu::Execution& thread, const Moving& moving) {
   const Message answer = co_await own_.receive(thread);
-  const bool is_about_it = answer[1] == moving.move.slot && (!moving.is_pipelined() || answer[2] == part);
-  if (!is_about_it) throw std::logic_error("a target has answered what nobody has asked");
-  co_return static_cast<Kind>(answer[0]);
+  if (answer[1] != moving.move.slot) throw std::logic_error("a target has answered what nobody has asked");
+  co_return Answer{static_cast<Kind>(answer[0]), moving.is_pipelined() ? answer[2] : 0};
 }
 
 Task<void> Initiator::post_now(cpu::Execution& thread, Moving& moving) {
@@ -151,8 +152,9 @@ Task<void> Initiator::settle(cpu::Execution& thread, Moving& moving) {
   co_await turn_.acquire();
   const std::size_t last = moving.parts.size() - 1;
   co_await say(thread, kRelease, moving, last);
-  const Kind answer = co_await hear(thread, moving, last);
-  if (answer != kLetGo) throw std::logic_error("a target prepares what it is to let go of");
+  Answer answer{kLater, 0};  // of a part that has been prepared since
+  while (answer.kind == kLater) answer = co_await hear(thread, moving);
+  if (answer.kind != kLetGo) throw std::logic_error("a target prepares what it is to let go of");
   turn_.release();
 }
 

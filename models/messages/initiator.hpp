@@ -40,6 +40,7 @@ struct Moving {
   const Move move;
   const sim::Vector<rdma::Part> parts;
   std::size_t prepared = 0;         // parts, at both ends
+  sim::Set<std::size_t> ready;      // further parts, at the target: its answers may overtake each other on their way
   sim::Vector<rdma::Posted> posts;  // of parts, in order
   std::size_t ended = 0;            // of these
   bool failed = false;              // one of those that have ended
@@ -72,8 +73,12 @@ class Initiator {
   sim::Task<void> prepare_part(cpu::Execution& thread, Moving& moving);
   sim::Task<void> acquire(cpu::Execution& thread, Moving& moving);
   sim::Task<void> hear_ready(cpu::Execution& thread, Moving& moving);
-  // The target's next answer, which is about that part.
-  sim::Task<Kind> hear(cpu::Execution& thread, const Moving& moving, std::size_t part);
+  // The target's next answer.
+  struct Answer {
+    Kind kind;
+    std::size_t part;
+  };
+  sim::Task<Answer> hear(cpu::Execution& thread, const Moving& moving);
   sim::Task<void> post_part(cpu::Execution& thread, Moving& moving);
   sim::Task<void> end_oldest(cpu::Execution& thread, Moving& moving);
   sim::Task<rdma::Status> wait_oldest(cpu::Execution& thread, Moving& moving);
