@@ -25,9 +25,33 @@ TEST_CASE("a program's copy takes the time of its bytes, and the faults of pages
   CHECK(b.vm.read(*b.process, to, kBytes) == Content::zeros(kBytes));
   CHECK(b.vm.read(*b.process, from, kBytes) == Content::pattern(7, 0, kBytes));
 
-  CHECK(b.run(b.vm.copy_memory(b.thread, *b.process, to, from + 1, kPage)).value == Error::invalid);
   CHECK(b.run(b.vm.zero_memory(b.thread, *b.process, to, 100)).value == Error::invalid);
   CHECK(b.run(b.vm.zero_memory(b.thread, *b.process, to + 2 * kBytes, kPage)).value == Error::bad_address);
+  b.vm.audit();
+}
+
+TEST_CASE("a program's copy moves any bytes to any place") {
+  OsBench b;
+  const VirtualAddress from = b.map_present(3 * kPage);
+  const VirtualAddress to = b.map_present(3 * kPage);
+  REQUIRE(b.vm.fill(*b.process, from, 3 * kPage, 7) == 3 * kPage);
+  const struct {
+    std::uint64_t source, target, bytes;
+  } copies[] = {{0, 0, 1}, {100, 7, 5000}, {kPage - 1, 3, 2}, {5, kPage - 5, 2 * kPage}, {0, 0, 0}};
+  for (const auto& [source, target, bytes] : copies) {
+    INFO(source << " to " << target << ", " << bytes << " B");
+    REQUIRE(b.vm.fill(*b.process, to, 3 * kPage, 8) == 3 * kPage);
+    const auto copied = b.run(b.vm.copy_memory(b.thread, *b.process, to + target, from + source, bytes));
+    CHECK(copied.value == Error::none);
+    Content expected = Content::pattern(8, 0, 3 * kPage);
+    expected.overwrite(static_cast<std::uint32_t>(target),
+                       Content::pattern(7, source, static_cast<std::uint32_t>(bytes)));
+    CHECK(b.vm.read(*b.process, to, 3 * kPage) == expected);
+    // Each way half of the time, to the picosecond of each piece.
+    const Time least = 2 * os::OsConfig{}.copy_rate_each_way().time_for(bytes);
+    CHECK(copied.took >= least);
+    CHECK(copied.took < least + 1us);
+  }
   b.vm.audit();
 }
 

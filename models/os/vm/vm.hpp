@@ -189,10 +189,16 @@ class Vm {
   // One access to each page of the range, in order; stops at the first error.
   sim::Task<Error> touch_range(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                                bool write);
-  // memcpy and bzero of a program, both ranges whole pages: each page is touched, then moved at os.copy_bandwidth or
-  // cleared at os.zero_bandwidth in user mode. invalid: misaligned.
+  // memcpy and bzero of a program: each page is touched, then moved at os.copy_bandwidth or cleared at
+  // os.zero_bandwidth in user mode. invalid: bzero of anything but whole pages.
   sim::Task<Error> copy_memory(cpu::Execution& exec, Process& process, VirtualAddress to, VirtualAddress from,
                                std::uint64_t bytes);
+  // The same between processes, as a kernel's copies for a system call are.
+  struct Place {
+    Process& process;
+    VirtualAddress address;
+  };
+  sim::Task<Error> copy_between(cpu::Execution& exec, Place to, Place from, std::uint64_t bytes, cpu::Work work);
   sim::Task<Error> zero_memory(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
   // Linux's handle_mm_fault under the mmap lock: what all of the above do for an absent page.
   sim::Task<Error> handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
@@ -254,6 +260,8 @@ class Vm {
   std::uint64_t fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // The same, page by page, each as soon as it is not in motion: a program's stores wait for that.
   sim::Task<void> store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
+  // Bytes that the program stores, as store() does.
+  sim::Task<void> write(Process& process, VirtualAddress va, sim::Content content);
   // What the process would read; absent pages read as what a fault would bring.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
   // Throws std::logic_error when frames, their records, page states and descriptors, pins and locks do not agree: a bug
@@ -365,6 +373,8 @@ class Vm {
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);
   bool replace_huge_zero_page_now(Process& process, VirtualAddress va);
+  sim::Task<void> may_store(Process& process, VirtualAddress page);
+  std::uint64_t write_page(Process& process, VirtualAddress at, const sim::Content& content);
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
   Error bring_now(Process& process, VirtualAddress va, std::uint64_t bytes);

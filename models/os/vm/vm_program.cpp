@@ -2,6 +2,8 @@
 // What programs do to whole ranges of their memory in user mode.
 #include "models/os/vm/vm.hpp"
 
+#include <algorithm>
+
 namespace faultline::os {
 
 // A page that user code is about to use; the fault comes first where it needs one.
@@ -17,17 +19,27 @@ sim::Task<Error> Vm::present_for(cpu::Execution& exec, Process& process, Virtual
 
 sim::Task<Error> Vm::copy_memory(cpu::Execution& exec, Process& process, VirtualAddress to, VirtualAddress from,
                                  std::uint64_t bytes) {
-  if (to % kPage + from % kPage + bytes % kPage > 0) co_return Error::invalid;
+  return copy_between(exec, {process, to}, {process, from}, bytes, cpu::Work::user);
+}
+
+// In pieces that lie in one page at either end. While the one page is made present, the other may go again.
+sim::Task<Error> Vm::copy_between(cpu::Execution& exec, Place to, Place from, std::uint64_t bytes, cpu::Work work) {
   const sim::ByteRate each = core_.config.copy_rate_each_way();
-  for (std::uint64_t at = 0; at < bytes; at += kPage) {
-    Error error = co_await present_for(exec, process, from + at, false);
-    if (error == Error::none) error = co_await present_for(exec, process, to + at, true);
-    if (error != Error::none) co_return error;
-    const Address source = Mm::of(process).space.page(from + at)->frame;
-    const Address target = Mm::of(process).space.page(to + at)->frame;
-    core_.store.write(target, core_.store.read(source, kPage));
-    co_await core_.cpu.memory_bulk(exec, cpu::Work::user, source, kPage, each, false);
-    co_await core_.cpu.memory_bulk(exec, cpu::Work::user, target, kPage, each, true);
+  for (std::uint64_t at = 0; at < bytes;) {
+    const VirtualAddress source = from.address + at;
+    const VirtualAddress target = to.address + at;
+    const std::uint64_t piece = std::min({bytes - at, kPage - source % kPage, kPage - target % kPage});
+    do {
+      Error error = co_await present_for(exec, from.process, sim::page_begin(source), false);
+      if (error == Error::none) error = co_await present_for(exec, to.process, sim::page_begin(target), true);
+      if (error != Error::none) co_return error;
+    } while (!accessible(Mm::of(from.process).space.page(source), false));
+    const Address read = Mm::of(from.process).space.page(source)->frame + source % kPage;
+    const Address written = Mm::of(to.process).space.page(target)->frame + target % kPage;
+    core_.store.write(written, core_.store.read(read, static_cast<std::uint32_t>(piece)));
+    co_await core_.cpu.memory_bulk(exec, work, read, piece, each, false);
+    co_await core_.cpu.memory_bulk(exec, work, written, piece, each, true);
+    at += piece;
   }
   co_return Error::none;
 }

@@ -169,11 +169,24 @@ std::uint64_t Vm::fill(Process& process, VirtualAddress va, std::uint64_t bytes,
 
 sim::Task<void> Vm::store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed) {
   for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
-    const VirtualAddress page = sim::page_begin(va + done);
-    if (Mm::of(process).in_motion > 0) co_await core_.settled(process, {page, page + kPage});
-    if (Mm::of(process).space.swapped_bytes() > 0) co_await swap_.arrived(process, page);
+    co_await may_store(process, sim::page_begin(va + done));
     fill_page(process, va, bytes, seed, done);
   }
+}
+
+sim::Task<void> Vm::write(Process& process, VirtualAddress va, sim::Content content) {
+  for (std::uint32_t done = 0; done < content.size();) {
+    const VirtualAddress at = va + done;
+    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(content.size() - done, kPage - at % kPage));
+    co_await may_store(process, sim::page_begin(at));
+    write_page(process, at, content.slice(done, part));
+    done += part;
+  }
+}
+
+sim::Task<void> Vm::may_store(Process& process, VirtualAddress page) {
+  if (Mm::of(process).in_motion > 0) co_await core_.settled(process, {page, page + kPage});
+  if (Mm::of(process).space.swapped_bytes() > 0) co_await swap_.arrived(process, page);
 }
 
 // What of the pattern lies in the page of va + done.
@@ -181,12 +194,16 @@ std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t b
                             std::uint64_t done) {
   const VirtualAddress at = va + done;
   const auto part = static_cast<std::uint32_t>(std::min(bytes - done, kPage - at % kPage));
+  return write_page(process, at, sim::Content::pattern(seed, done, part));
+}
+
+std::uint64_t Vm::write_page(Process& process, VirtualAddress at, const sim::Content& content) {
   if (!store_now(process, sim::page_begin(at))) return 0;
   PageState& page = *Mm::of(process).space.entry(sim::page_begin(at));
-  core_.store.write(page.frame + at % kPage, sim::Content::pattern(seed, done, part));
+  core_.store.write(page.frame + at % kPage, content);
   page.dirty = true;
   page.lazyfree = false;
-  return part;
+  return content.size();
 }
 
 bool Vm::is_in_core(const Process& process, VirtualAddress va) const {
