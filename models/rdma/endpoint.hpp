@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,17 @@ class Endpoint {
   virtual sim::Task<std::optional<std::uint16_t>> learn(cpu::Execution& thread, Awaited awaited) = 0;
   // Polls a byte of the program's memory until it is not what it was before. True, unless nothing will come.
   virtual sim::Task<bool> poll_byte(cpu::Execution& thread, std::uint64_t address, std::uint8_t before) = 0;
+  // Before open(): whole pages of the library's own which the device always finds, for the life of the process: buffers
+  // that are registered before anybody uses them. Throws sim::RunFailure when there is no memory. Takes no simulated
+  // time.
+  virtual std::uint64_t keep_buffer(std::uint64_t bytes) = 0;
+  // What a program looks at that waits for several things: a message that take() would take at once, an entry of the
+  // event queue, the end of a transfer. Take no simulated time; poll() looks again whenever the device has written for
+  // the library, and ends when `ready` is true.
+  virtual bool has_message() const = 0;
+  virtual bool has_event() const = 0;
+  virtual bool has_ended(Posted posted) const = 0;
+  virtual sim::Task<void> poll(cpu::Execution& thread, std::function<bool()> ready) = 0;
   // For an experiment that knows that nothing will come, where a program would have a timeout: the call above that
   // waits, or the next one, ends with nothing if there is nothing.
   virtual void nothing_will_come() = 0;

@@ -161,6 +161,8 @@ class NicKind {
                                   std::uint64_t bytes) const = 0;
   // Small messages that may wait for one program: a further one is lost.
   virtual unsigned most_waiting_messages() const = 0;
+  // Entries that may wait in a program's event queue: a write that finds no place for a further one fails in the end.
+  virtual unsigned most_waiting_events() const = 0;
 
   // Counters that are results, of this kind alone.
   virtual std::span<const sim::CounterMetric> metrics() const { return {}; }

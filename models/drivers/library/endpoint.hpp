@@ -46,9 +46,16 @@ class Endpoint : public rdma::Endpoint {
   }
   void nothing_will_come() override { notices_->nothing_will_come(); }
 
+  std::uint64_t keep_buffer(std::uint64_t bytes) override;
+  bool has_message() const override { return library_->has_message(); }
+  bool has_event() const override { return notices_->has_entry(); }
+  bool has_ended(Posted posted) const override { return library_->has_ended(posted); }
+  sim::Task<void> poll(cpu::Execution& thread, std::function<bool()> ready) override;
+
   void kill() override {
     library_->kill();
     notices_->kill();
+    written_.notify_all();
   }
   bool killed() const override { return library_->killed(); }
   // Called when it has closed: another process may have the channel.
@@ -60,7 +67,7 @@ class Endpoint : public rdma::Endpoint {
   Endpoint(Host host, const Device& device, const std::string& name, unsigned channel, const char* key);
   // Before anything else of the process: its library, whose channel is set up then. Takes no simulated time.
   void use(std::unique_ptr<Library> library);
-  // Pages of the process which the device writes for the library: present, and kept so.
+  // Pages of the process which the device reads and writes for the library: present, and kept so.
   std::vector<std::uint64_t> own_pages() const;
   // The NIC takes no more of the process, ends what it has posted, and writes no more for its library.
   sim::Task<void> close_channel(cpu::Execution& kernel);
@@ -73,6 +80,12 @@ class Endpoint : public rdma::Endpoint {
   const unsigned channel_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<Notices> notices_;
+
+ private:
+  // Before open(): memory that a driver maps. What the device writes there wakes whoever polls.
+  std::vector<os::Range> kept_;
+  sim::Signal written_;  // by the device, for the library
+  bool watches_ = false;
 };
 
 }  // namespace faultline::library

@@ -106,12 +106,14 @@ sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uin
   message_lock_.release();
 }
 
+bool Library::has_message() const {
+  return static_cast<std::uint32_t>(word_at(next_slot() + reg::kSlotHeader)) ==
+         static_cast<std::uint32_t>(messages_received_ + 1);
+}
+
 sim::Task<Message> Library::take(cpu::Execution& thread) {
-  const std::uint64_t slot = mailbox_ring_ + reg::kSlotBytes * (messages_received_ % kMailboxSlots);
-  const auto expected = static_cast<std::uint32_t>(messages_received_ + 1);
-  const std::function<bool()> arrived = [this, slot, expected] {
-    return killed_ || static_cast<std::uint32_t>(word_at(slot + reg::kSlotHeader)) == expected;
-  };
+  const std::uint64_t slot = next_slot();
+  const std::function<bool()> arrived = [this] { return killed_ || has_message(); };
   co_await cpu_.poll(thread, memory_written_, arrived);
   check_alive();
   context_.report(step::kMessageSeen, {});

@@ -60,6 +60,9 @@ class Library {
   // Polls the mailbox until a message is there. Its slot stays occupied until give_back().
   sim::Task<Message> take(cpu::Execution& thread);
   sim::Task<void> give_back(cpu::Execution& thread);
+  // What take() and wait() wait for has come.
+  bool has_message() const;
+  bool has_ended(Posted posted) const { return notification_->load(posted.cookie) >> 8 == posted.cookie; }
 
   // Calls of the program that wait end with ProcessKilled, and so do all later ones.
   void kill() {
@@ -85,6 +88,7 @@ class Library {
   }
   std::uint64_t map_shared_page();
   std::uint64_t word_at(std::uint64_t address) const;
+  std::uint64_t next_slot() const { return mailbox_ring_ + reg::kSlotBytes * (messages_received_ % kMailboxSlots); }
 
   const LibraryConfig config_;
   cpu::Cpu& cpu_;

@@ -31,6 +31,7 @@ class NicKindOf : public rdma::NicKind {
     return is_one_cell(source_offset, destination_offset, bytes);
   }
   unsigned most_waiting_messages() const override { return Library::kMailboxSlots; }
+  unsigned most_waiting_events() const override { return config.library.event_entries; }
   std::vector<Signal> signals() const override { return signals_of(config.engine); }
   unsigned interrupt_line() const override { return config.engine.interrupt_line; }
 

@@ -44,6 +44,9 @@ class Notices {
   // The pages of words or queue, which the device must be able to reach.
   std::vector<std::uint64_t> pages() const;
 
+  // There is an entry in the queue that the program has not taken.
+  bool has_entry() const;
+
   // As those of rdma::Endpoint.
   sim::Task<std::optional<std::uint16_t>> learn(cpu::Execution& thread, rdma::Awaited awaited);
   sim::Task<bool> poll_byte(cpu::Execution& thread, std::uint64_t address, std::uint8_t before);
@@ -60,7 +63,6 @@ class Notices {
   std::uint64_t word_address(unsigned index) const;
   std::uint64_t entry_address() const;
   std::uint64_t load(std::uint64_t address) const { return vm_.read(process_, address, 8).word(0); }
-  bool has_entry() const;
   // Whether there is a notice that the program has not taken.
   bool is_there(const rdma::Awaited& awaited) const;
   void check_alive() const;
