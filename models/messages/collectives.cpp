@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/messages/collectives.hpp"
+
+#include <bit>
+
+namespace faultline::messages {
+
+using sim::Task;
+
+Task<void> Collectives::send(cpu::Execution& thread, unsigned to, Span memory) {
+  const RequestId sent = co_await messenger_.send(thread, {to, tag()}, memory);
+  co_await messenger_.wait(thread, sent);
+}
+
+Task<void> Collectives::receive(cpu::Execution& thread, unsigned from, Span memory) {
+  const RequestId received = co_await messenger_.receive(thread, {from, tag()}, memory);
+  co_await messenger_.wait(thread, received);
+}
+
+Task<void> Collectives::exchange(cpu::Execution& thread, unsigned to, Span sent, unsigned from, Span received) {
+  const RequestId in = co_await messenger_.receive(thread, {from, tag()}, received);
+  const RequestId out = co_await messenger_.send(thread, {to, tag()}, sent);
+  co_await messenger_.wait(thread, in);
+  co_await messenger_.wait(thread, out);
+}
+
+Task<void> Collectives::barrier(cpu::Execution& thread) {
+  ++calls_;
+  const unsigned ranks = messenger_.ranks();
+  const unsigned me = messenger_.number();
+  for (unsigned distance = 1; distance < ranks; distance *= 2) {
+    co_await exchange(thread, (me + distance) % ranks, {}, (me + ranks - distance) % ranks, {});
+  }
+}
+
+// By numbers relative to the root: a rank receives from the one without its lowest bit, and sends to those with one
+// more, below that bit.
+Task<void> Collectives::broadcast(cpu::Execution& thread, unsigned root, Span memory) {
+  ++calls_;
+  const unsigned ranks = messenger_.ranks();
+  const unsigned me = (messenger_.number() + ranks - root) % ranks;
+  unsigned bit = std::bit_ceil(ranks);
+  if (me != 0) {
+    bit = me & (~me + 1);
+    co_await receive(thread, (me - bit + root) % ranks, memory);
+  }
+  for (bit /= 2; bit > 0; bit /= 2) {
+    if (me + bit < ranks) co_await send(thread, (me + bit + root) % ranks, memory);
+  }
+}
+
+// What has come is loaded, and both are added and stored: the time of a copy.
+Task<void> Collectives::add(cpu::Execution& thread, Span memory) {
+  rdma::Endpoint& own = messenger_.endpoint();
+  os::Vm& vm = own.vm();
+  const std::uint64_t sum =
+      vm.read(own.process(), memory.address, 8).word(0) + vm.read(own.process(), scratch_.address, 8).word(0);
+  co_await own.cpu().run_unscaled(thread, cpu::Work::user, vm.config().copy_bandwidth.time_for(memory.bytes));
+  co_await vm.write(own.process(), memory.address, sim::Content::literal(sum, 8));
+}
+
+Task<void> Collectives::allreduce(cpu::Execution& thread, Span memory) {
+  ++calls_;
+  const unsigned ranks = messenger_.ranks();
+  const unsigned me = messenger_.number();
+  const unsigned power = std::bit_floor(ranks);
+  const unsigned beyond = ranks - power;
+  const Span scratch{scratch_.address, memory.bytes};
+  if (me >= power) {
+    co_await send(thread, me - power, memory);
+    co_return co_await receive(thread, me - power, memory);
+  }
+  if (me < beyond) {
+    co_await receive(thread, me + power, scratch);
+    co_await add(thread, memory);
+  }
+  for (unsigned bit = 1; bit < power; bit *= 2) {
+    co_await exchange(thread, me ^ bit, memory, me ^ bit, scratch);
+    co_await add(thread, memory);
+  }
+  if (me < beyond) co_await send(thread, me + power, memory);
+}
+
+Task<void> Collectives::all_to_all(cpu::Execution& thread, std::vector<Span> from, std::vector<Span> to) {
+  ++calls_;
+  const unsigned ranks = messenger_.ranks();
+  const unsigned me = messenger_.number();
+  for (unsigned round = 0; round < ranks; ++round) {
+    const unsigned next = (me + round) % ranks;
+    const unsigned last = (me + ranks - round) % ranks;
+    co_await exchange(thread, next, from.at(next), last, to.at(last));
+  }
+}
+
+}  // namespace faultline::messages

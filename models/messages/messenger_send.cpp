@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sender's half: which way a message goes, packets and slots under their credits, chunks.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "models/messages/messenger.hpp"
+#include "models/rdma/completion/polled_word.hpp"
+
+namespace faultline::messages {
+namespace {
+
+constexpr std::uint64_t kMostUnseen = rdma::PolledWord::kWords - 64;  // posts that other threads may make meanwhile
+
+}  // namespace
+
+using os::Error;
+using rdma::Notice;
+using rdma::NoticeKind;
+using rdma::Operation;
+using rdma::Posted;
+using sim::Task;
+
+Task<void> Messenger::send_to_self(cpu::Execution& thread, RequestId id) {
+  const Request& request = requests_.at(id);
+  const Packet packet{.kind = PacketKind::copies_it,
+                      .from = static_cast<std::uint16_t>(number_),
+                      .number = request.number,
+                      .tag = request.selector.tag,
+                      .request = id,
+                      .bytes = static_cast<std::uint32_t>(request.bytes)};
+  co_await take_envelope(thread, {packet});
+}
+
+// The program's loads or stores of a few bytes, which may trap.
+Task<void> Messenger::touch(cpu::Execution& thread, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  if (bytes == 0) co_return;
+  check_(co_await vm().touch_range(thread, process(), address, bytes, writes), writes ? "receiving" : "sending", vm());
+}
+
+// A message has ended for its sender when its data are out of its memory.
+Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
+  const Request& request = requests_.at(id);
+  Peer& to = peer(request.peer);
+  Packet envelope{.number = request.number,
+                  .tag = request.selector.tag,
+                  .request = id,
+                  .bytes = static_cast<std::uint32_t>(request.bytes)};
+  const bool has_slot = usable(to) != 0 && static_cast<unsigned>(std::popcount(to.eager)) < config_.eager_slots();
+  const bool by_length = config_.way == Way::by_length;
+  const bool is_whole = request.bytes <= (by_length ? config_.short_bytes : 0);
+  const bool is_eager = by_length ? request.bytes <= config_.eager_bytes : config_.way == Way::eager;
+  if (is_whole) {
+    envelope.kind = PacketKind::whole;
+    co_await touch(thread, request.memory.address, request.bytes, false);
+    const sim::Content data = vm().read(process(), request.memory.address, envelope.bytes);
+    for (std::uint32_t at = 0; at < envelope.bytes; at += 8) {
+      envelope.words[at / 8] = data.word(at, std::min(envelope.bytes - at, 8U));
+    }
+    co_await put(thread, to, envelope);
+    end(id, Ended::well);
+  } else if (is_eager && (has_slot || !config_.honours_credits)) {
+    envelope.kind = PacketKind::eager;
+    co_await fill_slot(thread, to, envelope, request.memory.address);
+    if (!requests_.at(id).done) end(id, Ended::well);
+  } else {
+    co_await begin_large(thread, id, envelope);
+  }
+}
+
+// Memory that is to be read must be registered before the receiver knows of it; memory that is to be written from may
+// be while the receiver prepares its own. What cannot be registered is copied.
+Task<void> Messenger::begin_large(cpu::Execution& thread, RequestId id, Packet envelope) {
+  Peer& to = peer(requests_.at(id).peer);
+  envelope.kind = PacketKind::copies_it;
+  if (config_.way_of_large() == Large::rendezvous_read) {
+    const Error error = co_await acquire(thread, id);
+    if (error == Error::none) envelope.kind = PacketKind::reads_it;
+    envelope.words[0] = requests_.at(id).memory.address;
+  } else if (config_.way_of_large() == Large::rendezvous_write) {
+    envelope.kind = PacketKind::writes_it;
+  }
+  co_await put(thread, to, envelope);
+  if (envelope.kind == PacketKind::writes_it) co_await acquire(thread, id);
+}
+
+// Packets go in order: behind those that wait, if there are any.
+Task<void> Messenger::put(cpu::Execution& thread, Peer& to, Packet packet) {
+  const bool may_go = to.waiting.empty() && to.credits > 0;
+  if (may_go || !config_.honours_credits) co_return co_await put_now(thread, to, packet);
+  to.waiting.push_back(packet);
+}
+
+Task<void> Messenger::put_now(cpu::Execution& thread, Peer& to, Packet packet) {
+  if (packet.kind != PacketKind::credits && to.credits > 0) --to.credits;
+  packet.from = static_cast<std::uint16_t>(number_);
+  packet.credits = static_cast<std::uint8_t>(std::exchange(to.taken, 0));
+  packet.freed = std::exchange(to.freed, 0);
+  rdma::Endpoint& far = to.other->own_;
+  return own_.send(thread, far.node(), to.other->process_id_, packet.message(), packet.message_words());
+}
+
+// Own slots have the numbers of those that they are written to.
+std::uint32_t Messenger::usable(const Peer& to) const { return to.free & ~to.writing; }
+
+Task<void> Messenger::fill_slot(cpu::Execution& thread, Peer& to, Packet packet, std::uint64_t from) {
+  const std::uint32_t usable_slots = usable(to);
+  const auto slot = static_cast<unsigned>(usable_slots == 0 ? 0 : std::countr_zero(usable_slots));
+  const std::uint32_t bit = std::uint32_t{1} << slot;
+  const auto rank = static_cast<std::uint32_t>(&to - peers_.data());
+  to.free &= ~bit;
+  to.writing |= bit;
+  if (packet.kind == PacketKind::eager) to.eager |= bit;
+  packet.from = static_cast<std::uint16_t>(number_);
+  packet.credits = static_cast<std::uint8_t>(std::exchange(to.taken, 0));
+  packet.freed = std::exchange(to.freed, 0);
+  const std::uint64_t own = slot_address(sending_, rank, slot);
+  const std::uint64_t data = own + Packet::kHeaderBytes;
+  co_await vm().write(process(), own, packet.header());
+  check_(co_await vm().copy_memory(thread, process(), data, from, packet.bytes), "sending", vm());
+  const std::uint64_t there = slot_address(to.other->receiving_, number_, slot);
+  const auto index = static_cast<std::uint16_t>(number_ * config_.slots + slot);
+  const Posted posted = co_await post(thread, Operation::write, own, to, there, Packet::kHeaderBytes + packet.bytes,
+                                      {NoticeKind::queue, index});
+  under_way_.push_back({posted, Moves::slot, rank, slot});
+}
+
+Task<Posted> Messenger::post(cpu::Execution& thread, Operation operation, std::uint64_t local, const Peer& to,
+                             std::uint64_t remote, std::uint64_t bytes, Notice notice) {
+  const rdma::RemoteBuffer there{to.other->own_.node(), to.other->process_id_, remote};
+  for (;;) {
+    // A transfer's completion word is another one's after so many posts.
+    const bool has_word = under_way_.empty() || last_cookie_ - under_way_.front().posted.cookie < kMostUnseen;
+    Posted posted{};
+    if (has_word) posted = co_await own_.post(thread, operation, local, there, bytes, notice);
+    last_cookie_ = std::max(last_cookie_, posted.cookie);
+    if (posted.transfer != 0) co_return posted;
+    // The NIC's queue is full, until a transfer of this rank's ends.
+    if (under_way_.empty()) throw std::logic_error("a NIC without transfers has no room for one");
+    co_await own_.poll(thread, [this] { return first_ended() < under_way_.size(); });
+    co_await reap(thread);
+  }
+}
+
+// A whole message, by the rank that has its other end's address.
+Task<void> Messenger::move(cpu::Execution& thread, RequestId id, Operation operation, std::uint64_t remote) {
+  const Request& request = requests_.at(id);
+  const Posted posted =
+      co_await post(thread, operation, request.memory.address, peer(request.peer), remote, request.bytes, {});
+  under_way_.push_back({posted, Moves::whole, requests_.at(id).peer, id});
+}
+
+Task<void> Messenger::write_there(cpu::Execution& thread, const Packet& packet) {
+  const auto found = requests_.find(packet.request);
+  if (found == requests_.end()) co_return;
+  Request& request = found->second;
+  request.other = static_cast<std::uint32_t>(packet.words[1]);
+  request.bytes = packet.bytes;
+  if (request.registered == 0) co_return co_await send_chunks(thread, packet);
+  co_await move(thread, packet.request, Operation::write, packet.words[0]);
+}
+
+// The receiver cannot register its memory, or the sender could not.
+Task<void> Messenger::send_chunks(cpu::Execution& thread, const Packet& packet) {
+  const auto found = requests_.find(packet.request);
+  if (found == requests_.end()) co_return;
+  Request& request = found->second;
+  request.other = static_cast<std::uint32_t>(packet.words[1]);
+  request.bytes = packet.bytes;
+  co_await release(thread, packet.request);
+  Peer& to = peer(requests_.at(packet.request).peer);
+  to.chunking.push_back(packet.request);
+  while (!to.chunking.empty() && usable(to) != 0) co_await send_chunk(thread, to);
+}
+
+std::uint64_t Messenger::chunk_bytes(std::uint64_t moved) const {
+  std::uint64_t chunk = config_.chunk_first;
+  for (std::uint64_t at = chunk; at <= moved && chunk < config_.chunk_last; at += chunk) {
+    chunk = std::min(2 * chunk, config_.chunk_last);
+  }
+  return chunk;
+}
+
+Task<void> Messenger::send_chunk(cpu::Execution& thread, Peer& to) {
+  const RequestId id = to.chunking.front();
+  Request& request = requests_.at(id);
+  const std::uint64_t offset = request.moved;
+  const std::uint64_t bytes = std::min(chunk_bytes(offset), request.bytes - offset);
+  request.moved += bytes;
+  const bool is_last = request.moved == request.bytes;
+  if (is_last) to.chunking.pop_front();
+  const Packet chunk{.kind = PacketKind::chunk,
+                     .request = request.other,
+                     .bytes = static_cast<std::uint32_t>(bytes),
+                     .words = {offset}};
+  co_await fill_slot(thread, to, chunk, request.memory.address + offset);
+  if (is_last && !requests_.at(id).done) end(id, Ended::well);
+}
+
+}  // namespace faultline::messages

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/messages/socket.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace faultline::messages {
+
+using cpu::Work;
+using rdma::NoticeKind;
+using rdma::Operation;
+using rdma::Posted;
+using sim::Task;
+
+void SocketConfig::declare(sim::ParameterTable& table) {
+  using enum sim::Standing;
+  const auto group = table.group("socket");
+  table.add_bytes("segment", segment, {64, 65536},
+                  {"data of one segment, which the NIC sends as one transfer",
+                   "assumed: as much as one block of ExaNeSt's engine; GSO lets TCP hand over up to 64 KiB", assumed});
+  table.add_count("window", window, {1u, 128u},
+                  {"segments that a connection's receiver has memory for: 16 of 16 KiB",
+                   "as net.core.rmem_default, 208 KiB, rounded up", derived});
+  table.add_count("acknowledge_every", acknowledge_every, {1u, 128u},
+                  {"segments that are read before their sender is told; half of the window at most",
+                   "TCP acknowledges at least every second full segment (RFC 9293, 3.8.6.3)", published});
+  table.add_time("call", call, {0ns, 1ms},
+                 {"write() or read() of a socket, beside the system call, copies and segments",
+                  "assumed: as os.socket_read and os.socket_write without what these have of a system call", assumed});
+  table.add_time("transmit", transmit, {0ns, 1ms},
+                 {"TCP, IP and the network driver, for a segment that is sent", "", assumed});
+  table.add_time("receive", receive, {0ns, 1ms},
+                 {"the network driver, IP and TCP, for a segment that has come", "", assumed});
+  table.add_time("acknowledge", acknowledge, {0ns, 1ms}, {"of an acknowledgement, at either end", "", assumed});
+}
+
+Socket::Socket(rdma::Endpoint& own, rdma::Endpoint& kernel, const SocketConfig& config, Check check)
+    : own_(own),
+      kernel_(kernel),
+      config_(config),
+      check_(std::move(check)),
+      kernel_process_(kernel.process().id()),
+      sending_(kernel.keep_buffer(config.window * stride() + kHeader)),
+      receiving_(kernel.keep_buffer(config.window * stride() + kHeader)),
+      posted_(config.window),
+      has_come_(config.window),
+      writers_(own.vm().config(), own.cpu()),
+      readers_(own.vm().config(), own.cpu()) {
+  kernel_.expect(NoticeKind::queue, 0);
+}
+
+std::uint64_t Socket::bytes_of_segments(const SocketConfig& config) {
+  return 2 * sim::page_end(config.window * (kHeader + config.segment) + kHeader);
+}
+
+void Socket::connect(Socket& one, Socket& other) {
+  one.other_ = &other;
+  other.other_ = &one;
+}
+
+rdma::RemoteBuffer Socket::there(std::uint64_t address) const {
+  return {other_->kernel_.node(), other_->kernel_process_, address};
+}
+
+Task<bool> Socket::write(cpu::Execution& thread, Span memory) {
+  co_await own_.cpu().run(thread, Work::system, vm().config().syscall + config_.call);
+  for (std::uint64_t at = 0; at < memory.bytes;) {
+    while (sent_ - acknowledged_ == config_.window && !is_broken_) co_await writers_.sleep(thread);
+    if (own_.killed()) throw rdma::ProcessKilled();
+    if (is_broken_) co_return false;
+    const std::uint64_t bytes = std::min(config_.segment, memory.bytes - at);
+    if (!co_await send_segment(thread, memory.address + at, bytes)) co_return false;
+    at += bytes;
+  }
+  co_return true;
+}
+
+// A segment's memory is free when the other end has taken it; what the NIC says of it comes before.
+Task<bool> Socket::send_segment(cpu::Execution& thread, std::uint64_t from, std::uint64_t bytes) {
+  const std::uint64_t number = sent_++;
+  const auto slot = static_cast<std::uint16_t>(number % config_.window);
+  const bool is_free = co_await finish(thread, posted_[slot]);
+  if (!is_free) co_return false;
+  const std::uint64_t own = own_segment(number);
+  co_await vm().write(kernel_.process(), own, sim::Content::literal(bytes, 8));
+  check_(co_await vm().copy_between(thread, {kernel_.process(), own + kHeader}, {own_.process(), from}, bytes,
+                                    Work::system),
+         "sending", vm());
+  co_await own_.cpu().run(thread, Work::system, config_.transmit);
+  posted_[slot] = co_await kernel_.post(thread, Operation::write, own, there(other_->segment_from_other(number)),
+                                        kHeader + bytes, {NoticeKind::queue, slot});
+  co_return posted_[slot].transfer != 0;
+}
+
+Task<bool> Socket::finish(cpu::Execution& thread, Posted& posted) {
+  const Posted ended = std::exchange(posted, {});
+  if (ended.transfer == 0) co_return true;
+  const rdma::Status status = co_await kernel_.wait(thread, ended);
+  if (status != rdma::Status::done) is_broken_ = true;
+  co_return status == rdma::Status::done;
+}
+
+Task<bool> Socket::read(cpu::Execution& thread, Span memory) {
+  co_await own_.cpu().run(thread, Work::system, vm().config().syscall + config_.call);
+  for (std::uint64_t at = 0; at < memory.bytes;) {
+    const std::uint64_t slot = taken_ % config_.window;
+    while (!has_come_[slot] && !is_broken_) co_await readers_.sleep(thread);
+    if (own_.killed()) throw rdma::ProcessKilled();
+    if (!has_come_[slot]) co_return false;
+    const std::uint64_t segment = segment_from_other(taken_);
+    const std::uint64_t length = vm().read(kernel_.process(), segment, 8).word(0);
+    const std::uint64_t bytes = std::min(length - offset_, memory.bytes - at);
+    check_(co_await vm().copy_between(thread, {own_.process(), memory.address + at},
+                                      {kernel_.process(), segment + kHeader + offset_}, bytes, Work::system),
+           "receiving", vm());
+    at += bytes;
+    offset_ += bytes;
+    if (offset_ < length) continue;
+    offset_ = 0;
+    has_come_[slot] = false;
+    ++taken_;
+    if (taken_ - told_ >= std::min(config_.acknowledge_every, (config_.window + 1) / 2)) co_await acknowledge(thread);
+  }
+  co_return true;
+}
+
+// Says how many segments have been taken in all, so that one that overtakes another does no harm.
+Task<void> Socket::acknowledge(cpu::Execution& thread) {
+  told_ = taken_;
+  co_await own_.cpu().run(thread, Work::system, config_.acknowledge);
+  co_await finish(thread, last_acknowledgement_);
+  const std::uint64_t word = sending_ + config_.window * stride();
+  co_await vm().write(kernel_.process(), word, sim::Content::literal(taken_, 8));
+  const std::uint64_t remote = other_->receiving_ + config_.window * stride();
+  last_acknowledgement_ = co_await kernel_.post(thread, Operation::write, word, there(remote), 8,
+                                                {NoticeKind::queue, static_cast<std::uint16_t>(config_.window)});
+}
+
+Task<void> Socket::serve(cpu::Execution& thread) {
+  for (;;) {
+    const auto index = co_await kernel_.learn(thread, {NoticeKind::queue, 0, rdma::Waiting::sleeps});
+    if (*index < config_.window) {
+      co_await kernel_.cpu().run(thread, Work::system, config_.receive);
+      has_come_[*index] = true;
+      co_await readers_.wake(thread);
+    } else {
+      co_await kernel_.cpu().run(thread, Work::system, config_.acknowledge);
+      const std::uint64_t word = receiving_ + config_.window * stride();
+      acknowledged_ = std::max(acknowledged_, vm().read(kernel_.process(), word, 8).word(0));
+      co_await writers_.wake(thread);
+    }
+  }
+}
+
+}  // namespace faultline::messages
