@@ -23,6 +23,9 @@ void Configuration::declare(sim::ParameterTable& table) {
   background.declare(table);
   series.declare(table);
   reuse.declare(table);
+  messages.declare(table);
+  socket.declare(table);
+  collective.declare(table);
   strategy.declare(table);
   machine.declare(table);
   programs.declare(table);

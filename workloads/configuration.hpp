@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "models/messages/message_config.hpp"
+#include "models/messages/socket.hpp"
 #include "models/platform/machine.hpp"
 #include "models/rdma/strategy.hpp"
 #include "workloads/background.hpp"
+#include "workloads/collective/collective_config.hpp"
 #include "workloads/injection.hpp"
 #include "workloads/program_settings.hpp"
 #include "workloads/reuse/reuse_config.hpp"
@@ -31,6 +34,9 @@ struct Configuration {
   BackgroundConfig background;
   SeriesConfig series;
   ReuseConfig reuse;
+  messages::MessageConfig messages;
+  messages::SocketConfig socket;
+  CollectiveConfig collective;
   ProgramSettings programs;
   std::string program_name;    // of a program with a name: whose configuration it is
   bool beside_others = false;  // there are further programs in the run

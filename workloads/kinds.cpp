@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/rdma/endpoint.hpp"
+#include "workloads/collective/collective.hpp"
 #include "workloads/compute/compute.hpp"
 #include "workloads/fan_in/fan_in.hpp"
 #include "workloads/flows/flows.hpp"
@@ -17,6 +18,7 @@
 #include "workloads/patterns/patterns.hpp"
 #include "workloads/ping_pong/ping_pong.hpp"
 #include "workloads/reuse/reuse.hpp"
+#include "workloads/send_receive/send_receive.hpp"
 #include "workloads/transfers/transfers.hpp"
 
 namespace faultline::workloads {
@@ -140,12 +142,31 @@ std::vector<WorkloadKind> kinds_of_ranks() {
        .work = work_of_ping_pong,
        .make = make<PingPong>,
        .ignored = ignored_by_ping_pong(),
-       .metrics =
-           {{"notice_memory", "B",
-             "kind ping-pong: memory of one rank into which its NIC writes notices: words or an event queue"},
-            {"cpu_per_transfer", "us",
-             "kind ping-pong: CPU time of both processes for each measured transfer, polling included, and of the "
-             "interrupts on their nodes"}}},
+       .metrics = {{"notice_memory", "B",
+                    "kind ping-pong: memory of one rank into which its NIC writes notices: words or an event queue"},
+                   cpu_per_transfer()}},
+      {.name = "send-receive",
+       .description = "pairs of ranks that send each other messages in turn, by the calls of a library for messages "
+                      "(messages.*). A "
+                      "transfer is one way, until the message is in the memory that its receive has named",
+       .check = check_send_receive,
+       .needs = needs_of_send_receive,
+       .keys_of_needs = {"workload.size", "workload.nodes", "workload.ranks", "messages.slots", "messages.slot_bytes"},
+       .work = work_of_send_receive,
+       .make = make<SendReceive>,
+       .ignored = ignored_by_send_receive(),
+       .metrics = metrics_of_send_receive()},
+      {.name = "collective",
+       .description = "ranks that make the same collective call (collective.call) again and again, made of messages "
+                      "(messages.*). A transfer is one call of one rank",
+       .check = check_collective,
+       .needs = needs_of_collective,
+       .keys_of_needs = {"workload.size", "workload.nodes", "collective.call", "messages.slots", "messages.slot_bytes"},
+       .work = work_of_collective,
+       .make = make<Collective>,
+       .ignored = ignored_by_collective(),
+       .meets_others = true,
+       .metrics = metrics_of_messages()},
       {.name = "fan-in",
        .description = "all ranks write to the first one, each to buffers of its own",
        .check = check_fan_in,

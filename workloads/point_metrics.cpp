@@ -435,7 +435,12 @@ std::vector<MetricDoc> program_docs() {
       {"other_data_errors", "1",
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
-  for (const WorkloadKind& kind : workload_kinds()) std::ranges::copy(kind.metrics, std::back_inserter(docs));
+  for (const WorkloadKind& kind : workload_kinds()) {
+    // Several kinds may have a metric in common.
+    std::ranges::copy_if(kind.metrics, std::back_inserter(docs), [&docs](const MetricDoc& doc) {
+      return std::ranges::find(docs, doc.name, &MetricDoc::name) == docs.end();
+    });
+  }
   for (MetricDoc& doc : docs) doc.of_program = true;
   return docs;
 }

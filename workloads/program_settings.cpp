@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kUnnamed = "workload.";
 // Groups that programs have settings of, beside that one.
-constexpr std::array<std::string_view, 3> kGroups{"strategy.", "reuse.", "inject."};
+constexpr std::array<std::string_view, 6> kGroups{"strategy.", "reuse.",      "messages.",
+                                                  "socket.",   "collective.", "inject."};
 // Of the whole run.
 constexpr std::array<std::string_view, 2> kOfTheRun{"workload.time_limit", "workload.checks"};
 

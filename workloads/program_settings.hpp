@@ -2,7 +2,8 @@
 // The settings of each program of a run, which [[program]] tables of an experiment become:
 //
 //   program.NAME.K            for the program NAME what workload.K is for the only program of a run
-//   program.NAME.strategy.K   what strategy.K is; likewise reuse.K and inject.K
+//   program.NAME.strategy.K   what strategy.K is; likewise those of the groups reuse, messages, socket,
+//                             collective and inject
 //   program.NAME.own_strategy true: what the program does not set of its strategy has the default, and not the value of
 //                             strategy.K
 //

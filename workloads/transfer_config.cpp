@@ -129,7 +129,7 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_text("nodes", nodes, std::string(kNodesForm), [](const std::string& text) { parse_nodes(text); },
                  {"kinds whose programs have ranks: the nodes that these are on, in the order of their ranks; empty: "
                   "ping-pong, "
-                  "innocent and compute on nodes 0 and 1, fan-in on all nodes",
+                  "send-receive, innocent and compute on nodes 0 and 1, fan-in and collective on all nodes",
                   "",
                   {}});
   table.add_count("ranks", ranks, {1u, 64u},

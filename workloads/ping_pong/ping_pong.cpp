@@ -63,19 +63,6 @@ std::vector<Metric> PingPong::own_metrics() const {
   return metrics;
 }
 
-sim::Time PingPong::spent_by(const Rank& me) {
-  cpu::Cpu& cpu = me.endpoint().cpu();
-  cpu.settle();
-  sim::Time spent = cpu.spent_in(me.endpoint().process().id());
-  for (unsigned other = 0; other < me.number(); ++other) {
-    if (rank(other).endpoint().node() == me.endpoint().node()) return spent;
-  }
-  for (unsigned core = 0; core < cpu.config().cores; ++core) {
-    spent += cpu.charged(core, cpu::Work::irq) + cpu.charged(core, cpu::Work::softirq);
-  }
-  return spent;
-}
-
 Task<void> PingPong::main(Rank& me) {
   const TransferConfig& w = configuration_.workload;
   const bool begins = me.number() < ranks() / 2;
@@ -161,11 +148,6 @@ Task<bool> PingPong::learn(Rank& me) {
   if (awaited.kind == NoticeKind::word) awaited.index = writers_[me.number()];
   const auto index = co_await me.learn(peer, awaited);
   co_return index.has_value();
-}
-
-sim::Content PingPong::content_of(const Memory& memory) {
-  rdma::Endpoint& owner = rank(memory.rank).endpoint();
-  return owner.vm().read(owner.process(), memory.address, static_cast<std::uint32_t>(memory.bytes));
 }
 
 std::uint8_t PingPong::last_byte(const Memory& memory) {

@@ -44,10 +44,7 @@ class PingPong : public RankProgram {
   sim::Task<bool> learn(Rank& me);
   // Of notify = polled-byte: gives a source content whose last byte the destination does not have.
   sim::Task<void> differ(const Lane& lane);
-  sim::Content content_of(const Memory& memory);
   std::uint8_t last_byte(const Memory& memory);
-  // What a rank's process has spent on cores so far; the first rank of a node also the interrupts there.
-  sim::Time spent_by(const Rank& me);
   // Who of those that may write to a rank does so next.
   std::uint16_t next_writer(unsigned receiver);
 

@@ -21,21 +21,27 @@ Rank::Rank(RankProgram& program, unsigned number, std::unique_ptr<rdma::Endpoint
       process_(endpoint_->process().id()),
       arrived_(endpoint_->vm().context().loop) {}
 
-Task<void> Rank::set_up() {
+Task<void> Rank::set_up(bool asks) {
   releasing_.resize(program_.ranks());
   co_await endpoint_->open();
   for (const Memory& memory : memories_) {
     check_buffer(co_await buffer(memory).add(thread()), "setting up", endpoint_->vm());
   }
-  if (!program_.strategy().asks_target()) co_return;
-  server_ = &endpoint_->new_thread("server");
-  program_.run_beside(serve_until_killed());
+  if (!asks || !program_.strategy().asks_target()) co_return;
+  serve_beside("server", [this](cpu::Execution& thread) {
+    server_ = &thread;
+    return serve();
+  });
 }
 
-Task<void> Rank::serve_until_killed() {
+void Rank::serve_beside(const std::string& name, std::function<Task<void>(cpu::Execution&)> serve) {
+  program_.run_beside(serve_until_killed(std::move(serve), endpoint_->new_thread(name)));
+}
+
+Task<void> Rank::serve_until_killed(std::function<Task<void>(cpu::Execution&)> serve, cpu::Execution& thread) {
   serves_ = true;
   try {
-    co_await serve();
+    co_await serve(thread);
   } catch (const rdma::ProcessKilled&) {
   }
   serves_ = false;

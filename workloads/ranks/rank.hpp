@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/rdma/endpoint.hpp"
@@ -56,6 +58,9 @@ class Rank {
   // Its process is there no more.
   bool has_ended() const { return has_ended_; }
   rdma::Endpoint& endpoint() const { return *endpoint_; }
+  cpu::Execution& thread() const { return endpoint_->thread(); }
+  // A further thread of the process, which does this until the process is killed; of one kind a rank has one.
+  void serve_beside(const std::string& name, std::function<sim::Task<void>(cpu::Execution&)> serve);
 
   // Of the whole of an own memory to the whole of another rank's, of the same size, and the other way. Returns when it
   // is posted.
@@ -90,8 +95,9 @@ class Rank {
   friend class RankProgram;
   enum Kind : std::uint64_t { kWord, kBarrier, kPrepare, kRelease, kReady };
 
-  // Opens the device and registers all memory.
-  sim::Task<void> set_up();
+  // Opens the device and registers all memory. `asks`: other ranks will ask it to prepare its memory, where the
+  // strategy wants that.
+  sim::Task<void> set_up(bool asks);
   // Ends the process, whose thread is in no call: its server ends, and the kernel takes everything from it.
   sim::Task<void> close();
   sim::Task<Transfer> begin(rdma::Operation operation, const Memory& own, const Memory& other, rdma::Notice notice);
@@ -101,12 +107,11 @@ class Rank {
   std::vector<rdma::Message>::iterator find(Kind kind, unsigned rank);
   // Of a strategy that prepares memory around each transfer: what other ranks ask for, for ever.
   sim::Task<void> serve();
-  sim::Task<void> serve_until_killed();
+  sim::Task<void> serve_until_killed(std::function<sim::Task<void>(cpu::Execution&)> serve, cpu::Execution& thread);
   sim::Task<void> ask(const Memory& other, Kind request, bool written);
   // Waits until that rank has answered each kRelease that it has been sent.
   sim::Task<void> hear_of_releases(unsigned rank);
   rdma::RegisteredBuffer buffer(const Memory& memory) { return endpoint_->buffer(memory.address, memory.bytes); }
-  cpu::Execution& thread() { return endpoint_->thread(); }
   void check_alive() const {
     if (endpoint_->killed()) throw rdma::ProcessKilled();
   }

@@ -64,7 +64,7 @@ void RankProgram::start() {
 // No rank posts to memory that another one has not registered, or that is there no more.
 Task<void> RankProgram::run_main(Rank& me) {
   for (const Memory& memory : me.memories_) co_await leave(memory);
-  co_await me.set_up();
+  co_await me.set_up(asks());
   me.has_set_up_ = true;
   co_await set_up_.come();
   co_await main(me);
@@ -133,6 +133,24 @@ Task<bool> RankProgram::lay_out(const Memory& source, const Memory& destination,
 Task<void> RankProgram::renew(const Memory& source) {
   rdma::Endpoint& owner = rank(source.rank).endpoint();
   return owner.vm().store(owner.process(), source.address, source.bytes, next_seed_++);
+}
+
+sim::Time RankProgram::spent_by(const Rank& me) {
+  cpu::Cpu& cpu = me.endpoint().cpu();
+  cpu.settle();
+  sim::Time spent = cpu.spent_in(me.endpoint().process().id());
+  for (unsigned other = 0; other < me.number(); ++other) {
+    if (rank(other).endpoint().node() == me.endpoint().node()) return spent;
+  }
+  for (unsigned core = 0; core < cpu.config().cores; ++core) {
+    spent += cpu.charged(core, cpu::Work::irq) + cpu.charged(core, cpu::Work::softirq);
+  }
+  return spent;
+}
+
+sim::Content RankProgram::content_of(const Memory& memory) {
+  rdma::Endpoint& owner = rank(memory.rank).endpoint();
+  return owner.vm().read(owner.process(), memory.address, static_cast<std::uint32_t>(memory.bytes));
 }
 
 Task<void> RankProgram::think() const { co_await cluster_.loop.delay(configuration_.workload.think_time); }

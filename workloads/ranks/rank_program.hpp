@@ -51,6 +51,8 @@ class RankProgram : public Program {
 
   // A buffer of a rank, of workload.size, before start(): present or absent as workload.cold says of that end.
   Memory allocate(unsigned rank, rdma::End end);
+  // Whether ranks ask each other to prepare memory for put() and get(), by small messages that no one else takes.
+  virtual bool asks() const { return true; }
   // What a rank does once all memory is registered. It calls measurement() between the transfers that are not measured
   // and those that are.
   virtual sim::Task<void> main(Rank& me) = 0;
@@ -60,10 +62,16 @@ class RankProgram : public Program {
   // Before the use of this number of two buffers: the pages of both are as workload.cold says, and the source has
   // content that nobody has sent before. No part of any latency. True: pages are absent.
   sim::Task<bool> lay_out(const Memory& source, const Memory& destination, std::uint64_t use);
+  // The pages of one buffer as workload.cold says, where they are due.
+  sim::Task<void> leave(const Memory& memory);
   // New content in a source, that nobody has sent before. Takes no time.
   sim::Task<void> renew(const Memory& source);
   // A transfer of the rank has ended, or has failed.
   void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold);
+
+  sim::Content content_of(const Memory& memory);
+  // What a rank's process has spent on cores so far; the first rank of a node also the interrupts there.
+  sim::Time spent_by(const Rank& me);
 
   // workload.think_time.
   sim::Task<void> think() const;
@@ -83,7 +91,6 @@ class RankProgram : public Program {
   sim::Task<void> run(Rank& me);
   sim::Task<void> run_main(Rank& me);
   sim::Task<void> finish(Rank& me, Flying flying);
-  sim::Task<void> leave(const Memory& memory);
 
   platform::Cluster& cluster_;
   std::vector<std::unique_ptr<Rank>> ranks_;
@@ -97,5 +104,12 @@ class RankProgram : public Program {
   sim::Signal ended_;       // main() of the last rank, or a rank has been killed
   sim::TaskGroup tasks_;
 };
+
+// Of kinds whose ranks count what they spend.
+inline MetricDoc cpu_per_transfer() {
+  return {"cpu_per_transfer", "us",
+          "kinds ping-pong, send-receive and collective: CPU time of all ranks' processes for each measured transfer, "
+          "polling included, and of the interrupts on their nodes"};
+}
 
 }  // namespace faultline::workloads

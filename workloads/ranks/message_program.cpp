@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/ranks/message_program.hpp"
+
+#include <fmt/format.h>
+
+#include "models/platform/endpoints.hpp"
+#include "models/sim/units.hpp"
+#include "workloads/stream.hpp"
+#include "workloads/transfer_metrics.hpp"
+
+namespace faultline::workloads {
+
+using messages::Messenger;
+using rdma::NoticeKind;
+using sim::Task;
+
+// Each rank is source and destination, and the SMMU lets all accesses of a process stall or none.
+MessageProgram::MessageProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
+                               const std::vector<unsigned>& nodes)
+    : RankProgram(configuration, cluster, seed, [&] {
+        std::vector<Place> places;
+        for (const unsigned node : nodes) places.push_back({node, rdma::End::destination});
+        return places;
+      }()) {
+  const unsigned mailbox = configuration.machine.nic->most_waiting_messages();
+  std::vector<Messenger*> all;
+  for (unsigned number = 0; number < ranks(); ++number) {
+    messengers_.push_back(std::make_unique<Messenger>(
+        rank(number).endpoint(), Messenger::Place{number, ranks(), mailbox}, configuration.messages, check_buffer));
+    messengers_.back()->on_wrong_data = [this] { count_wrong_data(); };
+    all.push_back(messengers_.back().get());
+  }
+  for (Messenger* each : all) each->connect(all);
+}
+
+// No rank ends while another one may still want something of it.
+Task<void> MessageProgram::main(Rank& me) {
+  Messenger& own = messenger(me);
+  if (configuration_.messages.progress == messages::Progress::thread) {
+    me.serve_beside("progress", [&own](cpu::Execution& thread) { return own.take_for_ever(thread); });
+  }
+  co_await talk(me);
+  spent_ += spent_by(me) + spent_beside(me);
+  co_await own.settle(me.thread());
+  messages::Collectives last(own, {});
+  co_await last.barrier(me.thread());
+  co_await own.settle(me.thread());
+}
+
+// The experiment has all ranks wait for each other there: nothing that another rank waits for may stay with this one.
+Task<void> MessageProgram::counted(Rank& me) {
+  co_await messenger(me).settle(me.thread());
+  co_await measurement(me);
+  spent_ -= spent_by(me) + spent_beside(me);
+}
+
+Task<bool> MessageProgram::send(Rank& me, unsigned to, const Memory& memory) {
+  const messages::RequestId sent = co_await messenger(me).send(me.thread(), {to, 0}, span(memory));
+  const messages::Outcome outcome = co_await messenger(me).wait(me.thread(), sent);
+  co_return outcome.ended == messages::Ended::well;
+}
+
+Task<bool> MessageProgram::receive(Rank& me, unsigned from, const Memory& memory) {
+  const messages::RequestId received = co_await messenger(me).receive(me.thread(), {from, 0}, span(memory));
+  const messages::Outcome outcome = co_await messenger(me).wait(me.thread(), received);
+  co_return outcome.ended == messages::Ended::well;
+}
+
+std::vector<Metric> MessageProgram::own_metrics() const {
+  std::vector<Metric> metrics;
+  add_metric(metrics, "slot_memory", static_cast<double>(Messenger::bytes_of_slots(ranks(), configuration_.messages)));
+  const std::uint64_t transfers = samples_.size() + failed();
+  if (transfers > 0) add_metric(metrics, "cpu_per_transfer", microseconds(spent_) / static_cast<double>(transfers));
+  return metrics;
+}
+
+std::string MessageProgram::waits() const {
+  std::string text;
+  for (const auto& each : messengers_) {
+    const std::string own = each->endpoint().killed() ? "" : each->waits();
+    if (!own.empty()) text += (text.empty() ? "" : ", ") + own;
+  }
+  return text;
+}
+
+void check_messages_of_ranks(const Configuration& configuration, std::size_t ranks, const AddConflict& add) {
+  const messages::MessageConfig& config = configuration.messages;
+  for (sim::Conflict& each : messages::conflicts(config)) add(each.keys, each.reason, each.instead);
+  check_whole_transfers(configuration, add);
+  if (config.way == messages::Way::eager && configuration.workload.size > config.slot_bytes) {
+    add({"messages.way", "workload.size", "messages.slot_bytes"}, "an eager message lies in one slot",
+        "take a greater messages.slot_bytes, or smaller messages");
+  }
+  const rdma::NicKind& nic = *configuration.machine.nic;
+  if (Messenger::credits(static_cast<unsigned>(ranks), nic.most_waiting_messages()) == 0) {
+    add({"workload.nodes", "workload.ranks"},
+        fmt::format("{} ranks would each have fewer than 4 places in another one's mailbox, which has {}", ranks,
+                    nic.most_waiting_messages()),
+        fmt::format("take at most {} ranks", nic.most_waiting_messages() / 4 + 1));
+  }
+  if ((ranks - 1) * config.slots > nic.most_waiting_events()) {
+    add({"messages.slots", "workload.nodes", "workload.ranks"},
+        fmt::format(
+            "{} slots that others may fill at a time would leave more entries in a rank's event queue than the {} "
+            "that it has room for",
+            (ranks - 1) * config.slots, nic.most_waiting_events()),
+        "take fewer slots or ranks, or a longer event queue");
+  }
+  if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
+    add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},
+        "each rank is source and destination, and the SMMU lets all accesses of a process stall or none",
+        "let both stall, or neither");
+  }
+}
+
+Need need_of_messages(const Configuration& configuration, sim::NodeId node, std::size_t ranks, std::uint64_t buffers) {
+  const std::uint64_t kept = Messenger::bytes_of_slots(static_cast<unsigned>(ranks), configuration.messages) +
+                             sim::page_end(configuration.machine.nic->bytes_of_notices(NoticeKind::queue, 0));
+  const bool registers = configuration.strategy.translate->registered;
+  return {.node = node, .bytes = buffers + kept, .held = buffers + (registers ? kept : 0)};
+}
+
+std::vector<MetricDoc> metrics_of_messages() {
+  return {{"slot_memory", "B", "kinds send-receive and collective: memory of one rank for slots, its own and others'"},
+          cpu_per_transfer()};
+}
+
+}  // namespace faultline::workloads
