@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between ranks: the ways that they go, what bounds hold, what happens at the edges, and what breaks when a
+// mechanism is switched off.
+#include <catch2/catch.hpp>
+
+#include "tests/workloads/message_bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using namespace std::chrono_literals;
+using messages::Ended;
+using messages::kAny;
+using messages::Outcome;
+using messages::RequestId;
+using sim::Task;
+using workloads::Rank;
+
+namespace {
+
+const Settings kBuffers = {{"workload.size", "256 KiB"}};
+
+Settings large(const std::string& way) { return kBuffers + Settings{{"messages.large", way}}; }
+
+// One message from rank 0 to rank 1; `late`: nobody waits for it when it comes.
+Talk::Code one_message(std::uint64_t bytes, bool late) {
+  return [bytes, late](Talk& talk, Rank& me) -> Task<void> {
+    if (me.number() == 0) {
+      const RequestId sent = co_await talk.send(me, 1, 5, talk.part(me, 0, bytes));
+      const Outcome outcome = co_await talk.wait(me, sent);
+      talk.facts["sent"] = outcome.ended == Ended::well ? 1 : 0;
+      talk.facts["sent at"] = talk.now().count();
+    } else {
+      if (late) co_await me.compute(300us);
+      const RequestId received = co_await talk.receive(me, {0, 5}, talk.part(me, 1, bytes));
+      const Outcome outcome = co_await talk.wait(me, received);
+      const bool well = outcome.ended == Ended::well && outcome.bytes == bytes && outcome.source == 0;
+      talk.facts["received"] = well && outcome.tag == 5 ? 1 : 0;
+      talk.facts["received at"] = talk.now().count();
+    }
+  };
+}
+
+}  // namespace
+
+TEST_CASE("messages: each way brings messages of any length, expected or not, to where they belong") {
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+    for (const std::uint64_t bytes : {0, 1, 31, 32, 33, 4096, 16384, 16385, 100'000, 262'144}) {
+      for (const bool late : {false, true}) {
+        INFO(way << ", " << bytes << " B" << (late ? ", unexpected" : ""));
+        Facts facts = run_talk(large(way), {0, 1}, one_message(bytes, late));
+        check_well(facts);
+        CHECK(facts["sent"] == 1);
+        CHECK(facts["received"] == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("messages: every strategy that prepares whole transfers carries them, absent pages or not") {
+  for (const auto& [name, settings] : presets()) {
+    if (name.starts_with("nic-mmu/veto")) continue;  // hypothetical
+    const Settings all = settings + kBuffers + Settings{{"workload.cold", "both"}, {"workload.kind", "send-receive"}};
+    if (reason_against(all) != "none") {
+      CHECK(reason_against(all).starts_with("strategy."));
+      continue;
+    }
+    for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+      INFO(name << ", " << way);
+      const Point point = run(all + Settings{{"messages.large", way}});
+      CHECK(point.error == "");
+      CHECK(point.failed_checks.empty());
+      CHECK(point.count("transfers") == 2);
+      CHECK(point.count("data_errors") == 0);
+      CHECK(point.count("stale_accesses") == 0);
+    }
+  }
+}
+
+// What a way costs, from the parameters: an eager message pays two copies, and the data cross once.
+TEST_CASE("messages: the ways cost what they are made of") {
+  const os::OsConfig os;
+  const auto received_at = [&](const std::string& way, std::uint64_t bytes) {
+    return run_talk(large(way), {0, 1}, one_message(bytes, false))["received at"];
+  };
+  const std::int64_t small = received_at("copies", 33);
+  const std::int64_t full = received_at("copies", 16384);
+  const std::int64_t copies = 2 * os.copy_bandwidth.time_for(16384 - 33).count();
+  const std::int64_t wire =
+      run({{"workload.kind", "write"}, {"workload.size", "16384 B"}, {"strategy.registration", "ideal"}}).latency() -
+      run({{"workload.kind", "write"}, {"workload.size", "33 B"}, {"strategy.registration", "ideal"}}).latency();
+  CHECK(full - small > copies + wire - 2'000'000);
+  CHECK(full - small < copies + wire + 3'000'000);
+  // In one small message of the NIC, without copies and completions.
+  CHECK(received_at("copies", 32) + 4'000'000 < small);
+}
+
+TEST_CASE("messages: those of one sender are taken in the order in which they were sent") {
+  // Slots and small messages overtake each other: long ones first, short ones behind them.
+  const Talk::Code code = [](Talk& talk, Rank& me) -> Task<void> {
+    constexpr std::uint64_t kBytes[] = {12'000, 8, 200'000, 100, 16, 9000, 1};
+    if (me.number() == 0) {
+      std::vector<RequestId> sent;
+      for (const std::uint64_t bytes : kBytes) sent.push_back(co_await talk.send(me, 1, 3, talk.part(me, 0, bytes)));
+      for (const RequestId each : sent) co_await talk.wait(me, each);
+    } else {
+      for (const std::uint64_t bytes : kBytes) {
+        const RequestId received = co_await talk.receive(me, {kAny, kAny}, talk.part(me, 1, 256 * 1024));
+        const Outcome outcome = co_await talk.wait(me, received);
+        talk.facts["overtaken"] += outcome.bytes == bytes ? 0 : 1;
+      }
+    }
+  };
+  Facts facts = run_talk(kBuffers, {0, 1}, code);
+  check_well(facts);
+  CHECK(facts["overtaken"] == 0);
+  // The same without numbers: whatever is quicker is first.
+  Facts mutant = run_talk(kBuffers, {0, 1}, code, 2, [](auto& c) { c.messages.keeps_order = false; });
+  CHECK(mutant["overtaken"] > 0);
+}
+
+namespace {
+
+// Rank 0 sends `count` messages before rank 1 takes any of them, in the order in which they came or the other way.
+Talk::Code flood(unsigned count, std::uint64_t bytes, bool backwards) {
+  return [=](Talk& talk, Rank& me) -> Task<void> {
+    if (me.number() == 0) {
+      std::vector<RequestId> sent;
+      for (unsigned i = 0; i < count; ++i) sent.push_back(co_await talk.send(me, 1, i, talk.part(me, 0, bytes)));
+      for (const RequestId each : sent) co_await talk.wait(me, each);
+    } else {
+      co_await me.compute(2ms);
+      for (unsigned i = 0; i < count; ++i) {
+        const unsigned tag = backwards ? count - 1 - i : i;
+        const RequestId received = co_await talk.receive(me, {0, tag}, talk.part(me, 1, bytes));
+        co_await talk.wait(me, received);
+        ++talk.facts["taken"];
+      }
+    }
+  };
+}
+
+}  // namespace
+
+TEST_CASE("messages: what is full presses back, and loses nothing") {
+  for (const std::uint64_t bytes : {8, 4096, 65536}) {
+    for (const bool backwards : {false, true}) {
+      for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+        INFO(bytes << " B, " << way << (backwards ? ", last first" : ""));
+        Facts facts = run_talk(large(way), {0, 1}, flood(150, bytes, backwards));
+        check_well(facts);
+        CHECK(facts["taken"] == 150);
+      }
+    }
+  }
+}
+
+TEST_CASE("messages: without credits the mailbox runs over, and slots are written twice") {
+  const auto no_credits = [](workloads::Configuration& c) { c.messages.honours_credits = false; };
+  Facts mailbox = run_talk(kBuffers, {0, 1}, flood(150, 8, false), 2, no_credits);
+  CHECK(mailbox["lost"] > 0);
+  CHECK(mailbox["finished"] == 0);
+  const Talk::Code slots = [](Talk& talk, Rank& me) -> Task<void> {
+    constexpr unsigned kMessages = 20;
+    if (me.number() == 0) {
+      for (unsigned i = 0; i < kMessages; ++i) {
+        const RequestId sent = co_await talk.send(me, 1, i, talk.part(me, i % 2, 4096));
+        co_await talk.wait(me, sent);
+      }
+    } else {
+      co_await me.compute(2ms);
+      for (unsigned i = 0; i < kMessages; ++i) {
+        const RequestId received = co_await talk.receive(me, {0, i}, talk.part(me, 1, 4096));
+        co_await talk.wait(me, received);
+      }
+    }
+  };
+  Facts well = run_talk(kBuffers, {0, 1}, slots);
+  check_well(well);
+  Facts mutant = run_talk(kBuffers, {0, 1}, slots, 2, no_credits);
+  CHECK((mutant["wrong"] > 0 || mutant["finished"] == 0));
+}
+
+TEST_CASE("messages: a receive that is too short gets what fits") {
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+    for (const std::uint64_t bytes : {20, 4096, 200'000}) {
+      for (const std::uint64_t room : {std::uint64_t{0}, std::uint64_t{7}, bytes / 2}) {
+        INFO(way << ", " << room << " of " << bytes << " B");
+        Facts facts = run_talk(large(way), {0, 1}, [=](Talk& talk, Rank& me) -> Task<void> {
+          if (me.number() == 0) {
+            const RequestId sent = co_await talk.send(me, 1, 1, talk.part(me, 0, bytes));
+            const Outcome outcome = co_await talk.wait(me, sent);
+            talk.facts["sent"] = outcome.ended == Ended::well ? 1 : 0;
+          } else {
+            const RequestId received = co_await talk.receive(me, {0, 1}, talk.part(me, 1, room));
+            const Outcome outcome = co_await talk.wait(me, received);
+            talk.facts["truncated"] = outcome.ended == Ended::truncated && outcome.bytes == room ? 1 : 0;
+            const sim::Content behind =
+                me.endpoint().vm().read(me.endpoint().process(), talk.memories[1][1].address + room, 1000);
+            const auto at = static_cast<std::uint64_t>(room);
+            talk.facts["behind"] = behind == sim::Content::pattern(1000 + 100 + talk.memories[1][1].number, at, 1000);
+          }
+        });
+        check_well(facts);
+        CHECK(facts["sent"] == 1);
+        CHECK(facts["truncated"] == 1);
+        CHECK(facts["behind"] == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("messages: a rank may send to itself, and nothing crosses the network") {
+  for (const std::uint64_t bytes : {0, 8, 5000, 200'000}) {
+    INFO(bytes);
+    Facts facts = run_talk(kBuffers, {0, 1}, [bytes](Talk& talk, Rank& me) -> Task<void> {
+      const RequestId sent = co_await talk.send(me, me.number(), 4, talk.part(me, 0, bytes));
+      const RequestId received = co_await talk.receive(me, {kAny, 4}, talk.part(me, 1, bytes));
+      const Outcome outcome = co_await talk.wait(me, received);
+      co_await talk.wait(me, sent);
+      talk.facts["own"] += outcome.source == me.number() && outcome.bytes == bytes ? 1 : 0;
+    });
+    check_well(facts);
+    CHECK(facts["own"] == 2);
+  }
+}
+
+TEST_CASE("messages: what nobody receives is there at the end, and goes with its process") {
+  for (const std::uint64_t bytes : {8, 4096}) {
+    INFO(bytes);
+    Facts facts = run_talk(kBuffers, {0, 1}, [bytes](Talk& talk, Rank& me) -> Task<void> {
+      if (me.number() == 0) {
+        const RequestId sent = co_await talk.send(me, 1, 1, talk.part(me, 0, bytes));
+        co_await talk.wait(me, sent);
+      } else {
+        co_await talk.receive(me, {0, 2}, talk.part(me, 1, bytes));  // another tag's, for which nobody waits
+      }
+    });
+    CHECK(facts["finished"] == 1);
+    CHECK(facts["unreceived"] == 1);
+    CHECK(facts["frames"] == 0);
+    CHECK(facts["pinned"] == 0);
+  }
+}
+
+TEST_CASE("messages: unsafe programs end, telling who waits for whom") {
+  // Both send before they receive: well with buffers, and for ever without.
+  const auto head_to_head = [](std::uint64_t bytes) -> Talk::Code {
+    return [bytes](Talk& talk, Rank& me) -> Task<void> {
+      const unsigned other = 1 - me.number();
+      const RequestId sent = co_await talk.send(me, other, 1, talk.part(me, 0, bytes));
+      co_await talk.wait(me, sent);
+      const RequestId received = co_await talk.receive(me, {other, 1}, talk.part(me, 1, bytes));
+      co_await talk.wait(me, received);
+    };
+  };
+  check_well(run_talk(kBuffers, {0, 1}, head_to_head(4096)));
+  Facts stuck = run_talk(kBuffers, {0, 1}, head_to_head(65536));
+  CHECK(stuck["finished"] == 0);
+  CHECK(stuck["waits"] == 2);
+}
+
+TEST_CASE("messages: a thread that takes what comes lets a computing program's sender go on") {
+  const Talk::Code code = [](Talk& talk, Rank& me) -> Task<void> {
+    const RequestId request = me.number() == 0 ? co_await talk.send(me, 1, 1, talk.part(me, 0, 131'072))
+                                               : co_await talk.receive(me, {0, 1}, talk.part(me, 1, 131'072));
+    if (me.number() == 1) co_await me.compute(1ms);
+    co_await talk.wait(me, request);
+    talk.facts["rank " + std::to_string(me.number())] = talk.now().count();
+  };
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+    INFO(way);
+    Facts in_calls = run_talk(large(way), {0, 1}, code);
+    Facts thread = run_talk(large(way) + Settings{{"messages.progress", "thread"}}, {0, 1}, code);
+    check_well(in_calls);
+    check_well(thread);
+    CHECK(in_calls["rank 0"] > 1'000'000'000);
+    CHECK(thread["rank 0"] < 700'000'000);
+  }
+}
+
+TEST_CASE("messages: memory that cannot be registered is copied") {
+  // RLIMIT_MEMLOCK has room for 16 pages: not for the buffer of 256 KiB.
+  const Settings pins = preset("pin-per-transfer") + kBuffers + Settings{{"os.rlimit_memlock", "64 KiB"}};
+  for (const char* way : {"rendezvous-read", "rendezvous-write"}) {
+    INFO(way);
+    Facts facts = run_talk(pins + Settings{{"messages.large", way}}, {0, 1}, one_message(200'000, false));
+    check_well(facts);
+    CHECK(facts["received"] == 1);
+  }
+}
+
+TEST_CASE("messages: sends to a process that has been killed end, or the run tells who waits") {
+  Facts facts = run_talk(kBuffers, {0, 1, 2}, [](Talk& talk, Rank& me) -> Task<void> {
+    if (me.number() == 1) talk.kill(me);
+    co_await me.compute(50us);
+    if (me.number() != 0) co_return;
+    const RequestId eager = co_await talk.send(me, 1, 1, talk.part(me, 0, 4096));
+    co_await talk.wait(me, eager);  // its data are out of the program's memory
+    const RequestId large_one = co_await talk.send(me, 1, 1, talk.part(me, 0, 65536));
+    const Outcome outcome = co_await talk.wait(me, large_one);
+    talk.facts["failed"] = outcome.ended == Ended::failed ? 1 : 0;
+    const RequestId later = co_await talk.send(me, 1, 1, talk.part(me, 0, 8));
+    const Outcome after = co_await talk.wait(me, later);
+    talk.facts["failed after"] = after.ended == Ended::failed ? 1 : 0;
+  });
+  CHECK(facts["failed"] == 1);
+  CHECK(facts["failed after"] == 1);
+}
+
+TEST_CASE("messages: configurations that cannot be are refused with the reason") {
+  const auto against = [](const Settings& more) {
+    return reason_against(Settings{{"workload.kind", "send-receive"}} + more);
+  };
+  CHECK(against({}) == "none");
+  CHECK(
+      against({{"messages.eager_bytes", "32 KiB"}}).starts_with("messages.eager_bytes: an eager message lies in one"));
+  CHECK(against({{"messages.chunk_last", "32 KiB"}}).starts_with("messages.chunk_last: a chunk lies in one slot"));
+  CHECK(against({{"messages.chunk_first", "32 KiB"}}).starts_with("messages.chunk_first: chunks grow"));
+  CHECK(
+      against({{"messages.way", "eager"}, {"workload.size", "32 KiB"}}).starts_with("messages.way: an eager message"));
+  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 128}}) == "none");
+  CHECK(against({{"messages.slots", 32}, {"workload.ranks", 5}}).starts_with("messages.slots: 288 slots"));
+  CHECK(against({{"workload.ranks", 9}}).starts_with("workload.nodes: 18 ranks would each have fewer than 4 places"));
+  CHECK(against(preset("pin-deferred")).starts_with("strategy.deferred: ranks prepare and post whole transfers"));
+  CHECK(against({{"workload.nodes", "0, 0"}}).starts_with("workload.nodes: ranks 0 and 1 are both on node 0"));
+  CHECK(reason_against({{"workload.kind", "collective"}, {"workload.nodes", "0"}})
+            .starts_with("workload.nodes: ranks are on different nodes"));
+  CHECK(reason_against({{"workload.kind", "collective"}, {"collective.call", "allreduce"}, {"workload.size", "12 B"}})
+            .starts_with("workload.size: sums are of words"));
+}

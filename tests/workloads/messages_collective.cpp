@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collective calls of any number of ranks, and streams through kernels.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include "tests/workloads/message_bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using namespace std::chrono_literals;
+using sim::Task;
+using workloads::Rank;
+
+namespace {
+
+const Settings kEightNodes = {{"cluster.mpsocs_per_qfdb", 8}};
+
+Settings collective(const char* call, int ranks, const char* size) {
+  return kEightNodes + Settings{{"workload.kind", "collective"},
+                                {"collective.call", call},
+                                {"workload.nodes", "0-" + std::to_string(ranks - 1)},
+                                {"workload.iterations", 3},
+                                {"workload.size", size}};
+}
+
+}  // namespace
+
+TEST_CASE("collective: each call does its work among any number of ranks, by every way that messages go") {
+  for (const int ranks : {2, 3, 5, 8}) {
+    for (const char* call : {"broadcast", "allreduce", "all-to-all"}) {
+      for (const char* size : {"8 B", "1 KiB", "40 KiB"}) {
+        for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+          if (std::string(size) != "40 KiB" && std::string(way) != "copies") continue;  // eager, all of them
+          INFO(call << " of " << ranks << ", " << size << ", " << way);
+          const Point point = run(collective(call, ranks, size) + Settings{{"messages.large", way}});
+          CHECK(point.error == "");
+          CHECK(point.failed_checks.empty());
+          CHECK(point.count("transfers") == 3 * ranks);
+          CHECK(point.count("data_errors") == 0);  // a wrong sum, too
+        }
+      }
+    }
+  }
+}
+
+// As many as a mailbox has room for: one credit each.
+TEST_CASE("collective: seventeen ranks, which have one credit for each other") {
+  const Settings cluster = {{"cluster.x", 3}, {"cluster.mpsocs_per_qfdb", 8}, {"workload.nodes", "0-16"}};
+  for (const char* call : {"barrier", "broadcast", "allreduce", "all-to-all"}) {
+    INFO(call);
+    const Point point = run(collective(call, 8, "8 B") + cluster + Settings{{"workload.warmup", 2}});
+    CHECK(point.error == "");
+    CHECK(point.failed_checks.empty());
+    CHECK(point.count("transfers") == 3 * 17);
+  }
+}
+
+TEST_CASE("collective: absent pages cost a call time, and no correctness") {
+  const Settings all = preset("fault/touch-ahead") + collective("allreduce", 4, "40 KiB");
+  const Point warm = run(all);
+  const Point cold = run(all + Settings{{"workload.cold", "both"}});
+  CHECK(cold.count("data_errors") == 0);
+  CHECK(cold.failed_checks.empty());
+  CHECK(cold.latency() > warm.latency() + 50'000'000);
+}
+
+TEST_CASE("collective: a barrier takes one round for each doubling of its ranks, and nobody leaves early") {
+  std::vector<std::int64_t> latencies;
+  for (const int ranks : {2, 4, 8}) {
+    const Point point = run(collective("barrier", ranks, "8 B"));
+    CHECK(point.failed_checks.empty());
+    latencies.push_back(point.latency());
+  }
+  CHECK(latencies[1] > latencies[0] * 3 / 2);
+  CHECK(latencies[2] > latencies[1] * 5 / 4);
+  CHECK(latencies[2] < latencies[0] * 4);
+  for (const unsigned ranks : {1U, 3U, 6U}) {
+    INFO(ranks);
+    std::vector<unsigned> nodes;
+    for (unsigned i = 0; i < ranks; ++i) nodes.push_back(i);
+    Facts facts = run_talk(kEightNodes, nodes, [ranks](Talk& talk, Rank& me) -> Task<void> {
+      messages::Collectives collectives(talk.of(me), {});
+      for (unsigned round = 0; round < 4; ++round) {
+        co_await me.compute((round * 3 + me.number()) % ranks * 7us);
+        std::int64_t& came = talk.facts["round " + std::to_string(round)];
+        ++came;
+        co_await collectives.barrier(me.thread());
+        talk.facts["early"] += came == ranks ? 0 : 1;
+      }
+    });
+    check_well(facts);
+    CHECK(facts["early"] == 0);
+  }
+}
+
+namespace {
+
+Settings socket(const char* size) {
+  return {{"workload.kind", "send-receive"}, {"messages.way", "sockets"}, {"workload.size", size}};
+}
+
+}  // namespace
+
+TEST_CASE("sockets: a stream brings any number of bytes, whatever segments and window are") {
+  for (const char* size : {"1 B", "16383 B", "16385 B", "300 KiB"}) {
+    for (const char* segment : {"64 B", "16 KiB", "64 KiB"}) {
+      for (const int window : {1, 2, 16}) {
+        if (std::string(size) == "300 KiB" && std::string(segment) == "64 B") continue;  // 4800 of them
+        INFO(size << " in segments of " << segment << ", window " << window);
+        const Point point = run(socket(size) + Settings{{"socket.segment", segment}, {"socket.window", window}});
+        CHECK(point.error == "");
+        CHECK(point.failed_checks.empty());
+        CHECK(point.count("transfers") == 2);
+        CHECK(point.count("data_errors") == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("sockets: a message costs two system calls, two copies, and an interrupt") {
+  const messages::SocketConfig config;
+  const os::OsConfig os;
+  const Point one = run(socket("64 B"));
+  const std::int64_t least = (2 * (os.syscall + config.call) + config.transmit + config.receive).count();
+  CHECK(one.latency() > least);
+  CHECK(one.latency() < least + 30'000'000);
+  // What the program's strategy does is nothing to its kernel.
+  CHECK(run(preset("pin-per-transfer") + socket("64 B")).latency() == one.latency());
+  // Absent pages fault in the calls that copy.
+  const Point cold = run(preset("fault/touch-a-page") + socket("64 B") + Settings{{"workload.cold", "both"}});
+  CHECK(cold.latency() > one.latency() + 2'000'000);
+  CHECK(cold.latency() < one.latency() + 8'000'000);
+  // Segments overlap: two copies in a row would take twice as long.
+  const std::int64_t copy = os.copy_bandwidth.time_for(1 << 20).count();
+  const Point long_one = run(socket("1 MiB"));
+  CHECK(long_one.latency() > copy);
+  CHECK(long_one.latency() < 2 * copy);
+}
+
+TEST_CASE("sockets: a NIC with an MMU of its own carries them, too") {
+  const Point point = run(preset("nic-mmu/pushed") + socket("20 KiB") + Settings{{"workload.cold", "both"}});
+  CHECK(point.error == "");
+  CHECK(point.failed_checks.empty());
+  CHECK(point.count("data_errors") == 0);
+}
