@@ -117,6 +117,25 @@ TEST_CASE("a child that has pinned the page no more does not") {
   b.vm.audit();
 }
 
+TEST_CASE("a table without pins is out of date when its process has lost the page, whoever else maps the frame") {
+  OsBench b(shares_pinned());
+  const VirtualAddress va = b.map_present(kPage);
+  const memory::Address frame = b.walk(va)->physical;
+  os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
+  REQUIRE(b.run(b.vm.map_unpinned(b.thread, table, va, kPage)).value == Error::none);
+  CHECK(table.hopes_for(frame));
+  const std::uint64_t written = b.store.epoch();
+  Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  CHECK_FALSE(b.store.is_stale(frame, written));
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, va, /*write=*/true)).value == Error::none);
+  CHECK(b.process->space().page(va)->frame != frame);
+  CHECK(b.store.is_stale(frame, written));
+  const auto mappers = b.vm.mappers(frame);
+  REQUIRE(mappers.size() == 1);
+  CHECK(mappers.front().process == &child);
+  b.vm.audit();
+}
+
 TEST_CASE("who pinned a frame first may let go of it first") {
   os::FrameTable table;
   OsBench b;

@@ -24,6 +24,8 @@ class DeviceTable {
   const PageTable& table() const { return *table_; }
   Address root() const { return table_->root(); }
 
+  // Whether it leads to the frame without a pin, and does not follow the process's table either.
+  virtual bool hopes_for(Address /*frame*/) const { return false; }
   // Why an access by this table would fail now: the cause in `reason`, and who took what it needs. `reason` has what
   // the process knows of the page.
   virtual void explain(VirtualAddress va, bool write, FaultReason& reason) const = 0;

@@ -18,6 +18,13 @@ Error PrivateTable::map(VirtualAddress va, Address frame, bool write, sim::Vecto
   return Error::none;
 }
 
+Error PrivateTable::map_unpinned(VirtualAddress va, Address frame, bool write) {
+  sim::Vector<VirtualAddress> upgraded;  // none: nobody has mapped the page before
+  const Error error = map(va, frame, write, upgraded);
+  if (error == Error::none) unpinned_.insert(frame);
+  return error;
+}
+
 PrivateTable::Unmapped PrivateTable::unmap(VirtualAddress begin, std::size_t pages) {
   Unmapped unmapped;
   for (std::size_t i = 0; i < pages; ++i) {

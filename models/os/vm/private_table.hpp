@@ -24,6 +24,8 @@ class PrivateTable : public DeviceTable {
   // One more user of the page. again: another frame is there; no_memory. `upgraded`: where TLBs may hold that the page
   // must not be written.
   Error map(VirtualAddress va, Address frame, bool write, sim::Vector<VirtualAddress>& upgraded);
+  // The same for good, without a pin: from here on the table leads to the frame, whoever has it.
+  Error map_unpinned(VirtualAddress va, Address frame, bool write);
   // What walkers may still know of.
   struct Unmapped {
     sim::Vector<VirtualAddress> leaves;  // where a descriptor was cleared: other users may need those that remain
@@ -33,12 +35,14 @@ class PrivateTable : public DeviceTable {
   // That no walker knows of any more.
   void free_tables(const sim::Vector<Address>& tables) { table_->free_tables(tables); }
 
+  bool hopes_for(Address frame) const override { return unpinned_.contains(frame); }
   void explain(VirtualAddress va, bool write, FaultReason& reason) const override;
 
  private:
   sim::Set<std::uint64_t> pins_;  // mapped here
   // Overlapping pins share a descriptor: how many pins each mapped page serves.
   sim::HashMap<VirtualAddress, unsigned> users_;
+  sim::Set<Address> unpinned_;
 };
 
 }  // namespace faultline::os

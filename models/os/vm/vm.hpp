@@ -281,6 +281,7 @@ class Vm {
   std::uint64_t mapping_epoch() const { return core_.store.epoch(); }
   const HugePool& huge_pool() const { return core_.huge_pool; }
   FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
+  FrameTable::Mappers mappers(Address frame) const { return core_.frame_table.mappers(frame); }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
 

@@ -191,6 +191,8 @@ class VmCore {
   void retire(const Process& process, Address frame);
   // The same of 2 MiB.
   void retire_block(const Process& process, Address block);
+  // Whether its devices reach the frame, and the process does not.
+  bool is_cut_off(const Process& process, Address frame, const FrameRecord& record) const;
   // Translations of the frame from before are stale; it stays where it is.
   void stamp(Address frame);
 

@@ -100,11 +100,10 @@ sim::Task<Error> Vm::map_unpinned(cpu::Execution& exec, PrivateTable& table, Vir
   if (!co_await core_.make_room_for_tables(exec, table.process(), range.value.end - range.value.begin)) {
     co_return Error::no_memory;
   }
-  sim::Vector<VirtualAddress> upgraded;  // none: nobody has mapped the page before
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
     const PageState* page = table.process().space().page(at);
     if (page == nullptr) co_return Error::bad_address;
-    const Error error = table.map(at, page->frame, page->writable, upgraded);
+    const Error error = table.map_unpinned(at, page->frame, page->writable);
     if (error != Error::none) co_return error;
   }
   co_return Error::none;

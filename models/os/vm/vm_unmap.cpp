@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How entries go: cleared, forgotten by the TLBs, and only then their frames let go of.
+#include <algorithm>
+
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -66,11 +68,18 @@ void VmCore::retire(const Process& process, Address frame) {
   if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
     lru(record).move(frame, record.inactive());
   }
-  // A process has pinned the page and maps it no more. Devices still reach the frame through the process's private
-  // tables, and the process does not see what they do there. Other processes that map it (a child) do not matter.
-  const bool cut_off = record.pins > 0 && frame_table.pins(process, frame) && !frame_table.maps(process, frame);
-  if (cut_off && record.file == 0) stamp(frame);
+  if (record.file == 0 && is_cut_off(process, frame, record)) stamp(frame);
   put_frame(frame);
+}
+
+// A process has pinned the page, or has a table that leads there without a pin, and maps it no more. Devices still
+// reach the frame through the process's private tables, and the process does not see what they do there. Other
+// processes that map it (a child) do not matter.
+bool VmCore::is_cut_off(const Process& process, Address frame, const FrameRecord& record) const {
+  const auto hopes = [frame](const auto& table) { return table->hopes_for(frame); };
+  const bool reached = (record.pins > 0 && frame_table.pins(process, frame)) ||
+                       std::ranges::any_of(Mm::of(process).device_tables, hopes);
+  return reached && !frame_table.maps(process, frame);
 }
 
 void VmCore::retire_block(const Process& process, Address block) {
