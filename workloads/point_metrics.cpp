@@ -126,6 +126,25 @@ void describe(std::vector<Metric>& metrics) {
   }
 }
 
+// Whose memory the device has met where it used old translations, over all nodes; each process is a part of the point.
+void add_leaks(std::vector<Metric>& metrics, std::vector<PartResult>& parts, platform::Cluster& cluster) {
+  std::size_t victims = 0;
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    for (const platform::Leaks::Victim& victim : cluster.node(id).leaks.victims()) {
+      ++victims;
+      std::vector<Metric> own;
+      add_metric(own, "leaked_read", static_cast<double>(victim.read_bytes));
+      add_metric(own, "leaked_written", static_cast<double>(victim.written_bytes));
+      describe(own);
+      parts.push_back({fmt::format("node {} process {}", id, victim.process), victim.name, std::move(own)});
+    }
+  }
+  add_metric(metrics, "leaked_read", static_cast<double>(cluster.total("memory.leaked_read_bytes")));
+  add_metric(metrics, "leaked_written", static_cast<double>(cluster.total("memory.leaked_written_bytes")));
+  add_metric(metrics, "leak_victims", static_cast<double>(victims));
+  add_metric(metrics, "stale_astray", static_cast<double>(cluster.total("memory.astray_bytes")));
+}
+
 // The parts that send, with what is known of them already; of more than kMostParts only that.
 void add_senders(std::vector<PartResult>& parts, const Programs::One& one) {
   const TransferConfig& config = one.configuration.workload;
@@ -341,6 +360,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
     add_scanners(metrics, background, span);
   }
   add_metric(metrics, "stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")));
+  std::vector<PartResult> victims;
+  add_leaks(metrics, victims, cluster);
   add_metric(metrics, "pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")));
   add_metric(metrics, "locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")));
   add_metric(metrics, "mlocked", static_cast<double>(measured.memory.mlocked));
@@ -355,6 +376,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
   result.parts = std::move(use.nodes);
+  std::ranges::move(victims, std::back_inserter(result.parts));
   for (const Programs::One& one : programs.all()) add_senders(result.parts, one);
   // Of several programs the steps that they have in common would be shown as those of one.
   if (programs.all().size() == 1) result.breakdown = programs.only().breakdown().rows();
@@ -469,6 +491,15 @@ std::vector<MetricDoc> metric_docs() {
           {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
           {"cpu_time_target", "us", "the same of the target's node alone"},
           {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
+          {"leaked_read", "B",
+           "of these, read from frames that another process maps by then: its data left with a transfer (the "
+           "simulator's truth, which no part of the machine knows)"},
+          {"leaked_written", "B", "of these, written to such frames: the other process's data are overwritten"},
+          {"leak_victims", "1",
+           "processes to which that happened; each is a part of the point (\"node 1 process 5\"), with its own bytes"},
+          {"stale_astray", "B",
+           "of these, bytes in frames that no other process maps: free, the kernel's (page cache, swap cache, tables), "
+           "kept by a pin alone, or of other pages of the process itself"},
           {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
           {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
           {"mlocked", "B",

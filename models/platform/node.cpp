@@ -32,6 +32,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
       cpu("cpu", with_kernel(machine), context),
       interrupts("interrupts", cpu, context),
       vm(machine.os, context, ddr.frames(), cpu),
+      leaks(statistics, vm),
       smmu_driver(machine.smmu_driver, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
                   &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->()), machine.smmu.stall_holds_interrupt) {
   nic->start({cpu, vm, ddr, interrupts, smmu, smmu_driver, machine.smmu.interrupt_line});
@@ -45,6 +46,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::
   bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);
   smmu.interrupt.bind(interrupts.lines);
 
+  ddr.on_stale([this](const soc::StaleCell& cell) { leaks.count(cell); });
   vm.add_invalidator(smmu_driver);
 }
 

@@ -16,6 +16,7 @@
 #include "models/drivers/mmu500/smmu_driver.hpp"
 #include "models/network/router.hpp"
 #include "models/os/vm/vm.hpp"
+#include "models/platform/leaks.hpp"
 #include "models/platform/machine.hpp"
 #include "models/sim/context.hpp"
 #include "models/smmu/smmu.hpp"
@@ -61,6 +62,7 @@ class Node : public sc_core::sc_module {
   cpu::InterruptController interrupts;
 
   os::Vm vm;
+  Leaks leaks;
   mmu500::SmmuDriver smmu_driver;
   unsigned endpoints = 0;  // how many programs have opened the NIC
 };

@@ -95,6 +95,7 @@ DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& conf
       full_cell_(effective_.time_for(sim::kCellBytes)),
       frames_(config.size),
       changes_(context.loop, *this),
+      stale_port_(context.loop.new_port()),
       watch_port_(context.loop.new_port()),
       read_bytes_(context.statistics.counter("memory.read_bytes", "B", "read from DDR by devices")),
       written_bytes_(context.statistics.counter("memory.written_bytes", "B", "written to DDR by devices")),
@@ -245,7 +246,10 @@ void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
     const std::uint32_t end = first + std::min(in_frame, arrival.cells - first);
     const bool stale = frames_.is_stale(at, epoch);
     arrival.by_frame.push_back({at / sim::kPageBytes, first, end, stale ? first : end});
-    if (stale) stale_ += end - first;
+    if (stale) {
+      stale_ += end - first;
+      tell_stale(payload, train.times, first, end);
+    }
     fresh = fresh || !stale;
     first = end;
   }
@@ -261,6 +265,7 @@ void DdrController::mapping_changed(memory::Address frame) {
       const std::uint32_t from = std::max(part.first, arrived);
       if (part.frame != frame / sim::kPageBytes || from >= part.stale_from) continue;
       stale_ += part.stale_from - from;
+      tell_stale(*train.payload, train.arrivals, from, part.stale_from);
       part.stale_from = from;
     }
     return false;
@@ -275,8 +280,31 @@ void DdrController::uncount_stale(tlm::tlm_generic_payload& payload) {
     part.stale_from = std::min(part.stale_from, end);
     part.end = end;
   }
+  std::erase_if(coming_, [&](const Coming& each) { return each.payload == &payload && each.number >= kept; });
   const auto fresh = std::find_if(fresh_.begin(), fresh_.end(), [&](const Fresh& t) { return t.payload == &payload; });
   if (fresh != fresh_.end()) fresh->arrivals = sim::train_of(payload).times;
+}
+
+void DdrController::tell_stale(tlm::tlm_generic_payload& payload, const sim::TimeSequence& arrivals,
+                               std::uint32_t first, std::uint32_t end) {
+  if (!on_stale_) return;
+  const std::uint32_t bytes = sim::train_of(payload).cell_bytes;
+  const memory::Address begin = sim::extension<Arrival>(payload).address;
+  for (std::uint32_t i = first; i < end; ++i) {
+    const std::uint32_t master = payload.get_extension<AxiAttributes>()->master_id;
+    const Time at = arrivals.at(i);
+    coming_.push_back({&payload, i, at, {begin + std::uint64_t{i} * bytes, bytes, payload.is_write(), master}});
+    if (at > context_.now()) context_.loop.at<&DdrController::tell_stale_cells>(at, stale_port_, *this);
+  }
+  tell_stale_cells();
+}
+
+void DdrController::tell_stale_cells() {
+  std::erase_if(coming_, [this](const Coming& each) {
+    if (each.at > context_.now()) return false;
+    on_stale_(each.cell);
+    return true;
+  });
 }
 
 // No content where only timing matters: the bytes then stay as they are.

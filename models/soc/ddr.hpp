@@ -5,6 +5,7 @@
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <systemc>
 #include <tlm>
@@ -33,6 +34,14 @@ struct DdrConfig {
   sim::ByteRate effective_bandwidth() const;
 };
 
+// A cell of a device that has come through a translation which does not describe the frame (any longer).
+struct StaleCell {
+  memory::Address address;  // physical, of its first byte
+  std::uint32_t bytes;
+  bool write;
+  std::uint32_t master_id;  // AxiAttributes::master_id
+};
+
 class DdrController : public sc_core::sc_module {
  public:
   // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first, and of its
@@ -59,6 +68,9 @@ class DdrController : public sc_core::sc_module {
   // Whether no write of a device to the frame, of which the content shows already, has yet to be moved. Known only
   // while somebody watches kEveryFrame.
   bool is_settled(memory::Address frame) const;
+  // Calls the listener for each cell that memory.stale_accesses counts, at the instant at which the cell arrives: after
+  // all cells before it, and before the software of that instant. There is one listener.
+  void on_stale(std::function<void(const StaleCell& cell)> listener) { on_stale_ = std::move(listener); }
   // Nobody polls there any more: the signal may go.
   void unwatch(const sim::Signal& written);
   // For how long the controller has moved data, up to now.
@@ -95,6 +107,10 @@ class DdrController : public sc_core::sc_module {
   void count_stale(tlm::tlm_generic_payload& payload);
   void mapping_changed(memory::Address frame);
   void uncount_stale(tlm::tlm_generic_payload& payload);
+  // Cells of the train, at these instants, are stale.
+  void tell_stale(tlm::tlm_generic_payload& payload, const sim::TimeSequence& arrivals, std::uint32_t first,
+                  std::uint32_t end);
+  void tell_stale_cells();
 
   DdrConfig config_;
   const sim::Context& context_;
@@ -120,6 +136,16 @@ class DdrController : public sc_core::sc_module {
     sim::TimeSequence arrivals;
   };
   std::vector<Fresh> fresh_;
+  // Stale cells that have been announced and have not arrived, for the listener.
+  struct Coming {
+    tlm::tlm_generic_payload* payload;
+    std::uint32_t number;  // of the cell in its train
+    sim::Time at;
+    StaleCell cell;
+  };
+  std::function<void(const StaleCell&)> on_stale_;
+  std::vector<Coming> coming_;
+  sim::Port stale_port_;
   sim::Port watch_port_;
   sim::Counter& read_bytes_;
   sim::Counter& written_bytes_;

@@ -175,6 +175,13 @@ TEST_CASE("DDR: at one instant reads go before writes of an inlet, inlets by num
 TEST_CASE("DDR: a mapping that changes makes exactly the cells behind it stale, of which those that come are counted") {
   Bench bench;
   bench.ddr.frames().mapping_changed(0);
+  // Whoever listens is told of these cells, each when it arrives.
+  using Told = std::vector<std::pair<Time, std::uint64_t>>;
+  Told told;
+  bench.ddr.on_stale([&](const soc::StaleCell& stale) {
+    CHECK((stale.bytes == 256 && !stale.write));
+    told.emplace_back(bench.node.loop.now(), stale.address);
+  });
   Time begin = 0us;
   for (const std::uint32_t cell : {0U, 1U, 5U, 6U, 15U}) {
     for (const Time early : {Time{0}, Time{1}}) {
@@ -183,7 +190,11 @@ TEST_CASE("DDR: a mapping that changes makes exactly the cells behind it stale, 
           Remapping story{{}, kept, begin += 10us};
           story.changes = {story.times().at(cell) - early};
           INFO("change at cell " << cell << " - " << early.count() << " ps, kept " << kept << ", singly " << singly);
+          told.clear();
           CHECK(run(bench, story, singly) == Counted{story.stale(), kept * 256});
+          Told wanted;
+          for (std::uint32_t i = kept - story.stale(); i < kept; ++i) wanted.emplace_back(story.times().at(i), i * 256);
+          CHECK(told == wanted);
         }
       }
     }

@@ -12,6 +12,8 @@ namespace reg {
 inline constexpr std::uint32_t kPdids = 64;
 }
 constexpr std::uint32_t hpc0_master_id(std::uint32_t pdid) { return 0b1000u << 6 | pdid % reg::kPdids; }
+// The process for which a master of hpc0_master_id() accesses memory.
+constexpr std::uint32_t pdid_of(std::uint32_t master_id) { return master_id % reg::kPdids; }
 
 namespace reg {
 
