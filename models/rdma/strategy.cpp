@@ -144,15 +144,18 @@ std::string joined_by_or(const std::vector<std::string>& names) {
 
 // What to do instead where the registration cannot fill a private table: it names each one that can.
 std::string instead_of_unfilled_table(const RegistrationChoice& registration) {
-  std::vector<std::string> pinning, locking;
+  std::vector<std::string> pinning, locking, others;
   for (const auto& policy : registration.all()) {
     const Abilities abilities = policy->abilities();
     if (!abilities.fills_private_table()) continue;
-    (abilities.pins ? pinning : locking).emplace_back(policy->name());
+    (abilities.pins ? pinning : abilities.locks ? locking : others).emplace_back(policy->name());
   }
   std::string text = "set strategy.registration to " + joined_by_or(pinning);
   if (!locking.empty()) {
     text += fmt::format(", or to {} if locked pages are believed to keep their frames", joined_by_or(locking));
+  }
+  if (!others.empty()) {
+    text += fmt::format(", or to {} to see what comes of frames that nothing keeps", joined_by_or(others));
   }
   return text + "; or set strategy.translate to shared or mirrored";
 }
@@ -220,7 +223,7 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
   if (s.maps_only_registered() && !s.registration->abilities().fills_private_table()) {
     found.push_back({{"strategy.translate", "strategy.registration"},
-                     "a private table is filled with the frames of pages that the registration has pinned or locked",
+                     "a private table is filled with the frames of pages that the registration has prepared",
                      instead_of_unfilled_table(s.registration)});
   }
   if (s.unpin.time != UnpinTime::now && !s.registration->abilities().lets_go) {

@@ -100,16 +100,17 @@ TEST_CASE("the device's first access finds out, unless another policy is chosen"
   CHECK(registrations().front() == "nothing");
 }
 
-TEST_CASE("a private table goes with the policies that pin or lock, and with no other") {
+TEST_CASE("a private table goes with the policies that pin, lock or know the frames, and with no other") {
   const auto by_or = [](const std::vector<std::string>& names) {
     std::string text = joined(names);
     if (const auto last = text.rfind(", "); last != std::string::npos) text.replace(last, 2, " or ");
     return text;
   };
-  std::vector<std::string> pinning, locking;
+  std::vector<std::string> pinning, locking, knowing;
   for (const auto& policy : rdma::registration_policies()) {
     if (policy->abilities().pins) pinning.emplace_back(policy->name());
     if (policy->abilities().locks) locking.emplace_back(policy->name());
+    if (policy->abilities().knows_frames) knowing.emplace_back(policy->name());
   }
   CHECK(by_or({"a", "b", "c"}) == "a, b or c");
   for (const std::string& name : registrations()) {
@@ -120,12 +121,13 @@ TEST_CASE("a private table goes with the policies that pin or lock, and with no 
     CHECK(conflicts(strategy).size() == (abilities.pins_late ? 1 : 0));  // it needs one
     strategy.translate = "private";
     const auto found = conflicts(strategy);
-    REQUIRE(found.size() == (abilities.pins || abilities.locks ? 0 : 1));
+    REQUIRE(found.size() == (abilities.pins || abilities.locks || abilities.knows_frames ? 0 : 1));
     if (found.empty()) continue;
     CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.registration"});
     // Names all those that fill one.
     CHECK(found[0].instead == "set strategy.registration to " + by_or(pinning) + ", or to " + by_or(locking) +
-                                  " if locked pages are believed to keep their frames; or set strategy.translate to "
+                                  " if locked pages are believed to keep their frames, or to " + by_or(knowing) +
+                                  " to see what comes of frames that nothing keeps; or set strategy.translate to "
                                   "shared or mirrored");
   }
 }

@@ -103,14 +103,15 @@ struct Abilities {
   bool prepares_once = false;     // add has work to do, which is paid before the first transfer
   bool pins_late = false;         // a transfer begins before its pages are pinned
   bool lets_go = false;           // pins go while the program runs, so that strategy.unpin says when
+  bool knows_frames = false;      // add can fill a private table, with frames that nothing keeps for the process
   bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
   // Pages that are there stay there as long as they are held.
   bool keeps_present() const { return pins || locks || is_bound; }
   // What it holds counts against RLIMIT_MEMLOCK.
   bool is_limited() const { return pins || locks; }
-  // It knows the frames of what it holds, so that a private table can be filled with them.
-  bool fills_private_table() const { return pins || locks; }
+  // It knows the frames of what it has prepared, so that a private table can be filled with them.
+  bool fills_private_table() const { return pins || locks || knows_frames; }
 };
 
 // A policy, with the parameters that it owns.
