@@ -9,7 +9,7 @@ foreach(test IN ITEMS soc/axi_port soc/axi_port_parting network/failures soc/mmi
         network/router network/router_properties os/mmu_notifier_property os/page_events drivers/mmu500/smmu_driver os/swap os/vm_change
         os/vm_property os/vm_races drivers/exanest/wait drivers/exanest/fault_service drivers/exanest/fault_log results/query sim/issue_queue smmu/long_trains smmu/maintenance
         smmu/registers smmu/translation tlm/axi_port tlm/from_base tlm/plug_in tlm/round_trip tlm/to_base traces/vcd workloads/corner_cases workloads/program
-        workloads/corner_cases_limits workloads/corruption workloads/fault_kinds)
+        workloads/corner_cases_limits workloads/corner_generator workloads/corners_limits workloads/corners_pages workloads/corruption workloads/fault_kinds)
   if(NOT EXISTS "${CMAKE_SOURCE_DIR}/tests/${test}.cpp")
     message(FATAL_ERROR "cmake/Rooms.cmake: there is no tests/${test}.cpp")
   endif()

@@ -3,6 +3,9 @@
 // data, of the pages and of the device's translations. All of them concern the kernel but C11, whose cache is the
 // SMMU's: there it is shown that the fault path does not depend on it. Here pages come and go (C1 to C8), the rest
 // is in corner_cases_limits.cpp. The memory managers' books are looked at after each.
+//
+// These are ExaNeSt's NIC and single strategies, with exact figures. corner_generator.hpp makes the same cases for
+// every preset.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
