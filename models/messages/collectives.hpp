@@ -23,8 +23,8 @@ class Collectives {
   // to another one first. `memory`: whole words; of each rank's the first one is added up, the others take their time
   // and stay what they are, because content is not kept byte by byte.
   sim::Task<void> allreduce(cpu::Execution& thread, Span memory);
-  // Each rank's block i goes to rank i, in ranks - 1 rounds: in round r to the rank that is r further. `from` and `to`: a
-  // block for each rank, the own one too.
+  // Each rank's block i goes to rank i, in ranks - 1 rounds: in round r to the rank that is r further. `from` and `to`:
+  // a block for each rank, the own one too.
   sim::Task<void> all_to_all(cpu::Execution& thread, std::vector<Span> from, std::vector<Span> to);
 
  private:

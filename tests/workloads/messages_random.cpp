@@ -30,8 +30,8 @@ struct Message {
   std::uint32_t tag;
   std::uint64_t bytes;
 };
-// What receives leave open. Of any source only where one rank receives and no other: a receive that takes another sender's
-// message first can make a program unsafe.
+// What receives leave open. Of any source only where one rank receives and no other: a receive that takes another
+// sender's message first can make a program unsafe.
 enum class Open { nothing, tag, source };
 struct Script {
   std::vector<Message> messages;

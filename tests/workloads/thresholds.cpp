@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// V16: with linear costs, the length from which on registering a buffer beats copying it is UCX's closed form. It is found by
-// bisection of simulated times, and compared with the form of the parameters.
+// V16: with linear costs, the length from which on registering a buffer beats copying it is UCX's closed form. It is
+// found by bisection of simulated times, and compared with the form of the parameters.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that make one collective call after the other: collective.call. A transfer is one call of one rank, from
-// when it makes the call until that returns. A barrier before each call, which is not measured, has them begin together.
+// Ranks that make one collective call after the other: collective.call. A transfer is one call of one rank, from when
+// it makes the call until that returns. A barrier before each call, which is not measured, has them begin together.
 #pragma once
 
 #include <cstdint>
