@@ -7,46 +7,53 @@ namespace faultline::messages {
 
 using sim::Task;
 
-Task<void> Collectives::send(cpu::Execution& thread, unsigned to, Span memory) {
+Task<bool> Collectives::send(cpu::Execution& thread, unsigned to, Span memory) {
   const RequestId sent = co_await messenger_.send(thread, {to, tag()}, memory);
-  co_await messenger_.wait(thread, sent);
+  const Outcome outcome = co_await messenger_.wait(thread, sent);
+  co_return outcome.ended == Ended::well;
 }
 
-Task<void> Collectives::receive(cpu::Execution& thread, unsigned from, Span memory) {
+Task<bool> Collectives::receive(cpu::Execution& thread, unsigned from, Span memory) {
   const RequestId received = co_await messenger_.receive(thread, {from, tag()}, memory);
-  co_await messenger_.wait(thread, received);
+  const Outcome outcome = co_await messenger_.wait(thread, received);
+  co_return outcome.ended == Ended::well;
 }
 
-Task<void> Collectives::exchange(cpu::Execution& thread, unsigned to, Span sent, unsigned from, Span received) {
+Task<bool> Collectives::exchange(cpu::Execution& thread, unsigned to, Span sent, unsigned from, Span received) {
   const RequestId in = co_await messenger_.receive(thread, {from, tag()}, received);
   const RequestId out = co_await messenger_.send(thread, {to, tag()}, sent);
-  co_await messenger_.wait(thread, in);
-  co_await messenger_.wait(thread, out);
+  const Outcome in_outcome = co_await messenger_.wait(thread, in);
+  const Outcome out_outcome = co_await messenger_.wait(thread, out);
+  co_return in_outcome.ended == Ended::well&& out_outcome.ended == Ended::well;
 }
 
-Task<void> Collectives::barrier(cpu::Execution& thread) {
+Task<bool> Collectives::barrier(cpu::Execution& thread) {
   ++calls_;
   const unsigned ranks = messenger_.ranks();
   const unsigned me = messenger_.number();
+  bool well = true;
   for (unsigned distance = 1; distance < ranks; distance *= 2) {
-    co_await exchange(thread, (me + distance) % ranks, {}, (me + ranks - distance) % ranks, {});
+    well &= co_await exchange(thread, (me + distance) % ranks, {}, (me + ranks - distance) % ranks, {});
   }
+  co_return well;
 }
 
 // By numbers relative to the root: a rank receives from the one without its lowest bit, and sends to those with one
 // more, below that bit.
-Task<void> Collectives::broadcast(cpu::Execution& thread, unsigned root, Span memory) {
+Task<bool> Collectives::broadcast(cpu::Execution& thread, unsigned root, Span memory) {
   ++calls_;
   const unsigned ranks = messenger_.ranks();
   const unsigned me = (messenger_.number() + ranks - root) % ranks;
   unsigned bit = std::bit_ceil(ranks);
+  bool well = true;
   if (me != 0) {
     bit = me & (~me + 1);
-    co_await receive(thread, (me - bit + root) % ranks, memory);
+    well &= co_await receive(thread, (me - bit + root) % ranks, memory);
   }
   for (bit /= 2; bit > 0; bit /= 2) {
-    if (me + bit < ranks) co_await send(thread, (me + bit + root) % ranks, memory);
+    if (me + bit < ranks) well &= co_await send(thread, (me + bit + root) % ranks, memory);
   }
+  co_return well;
 }
 
 // What has come is loaded, and both are added and stored: the time of a copy.
@@ -59,37 +66,42 @@ Task<void> Collectives::add(cpu::Execution& thread, Span memory) {
   co_await vm.write(own.process(), memory.address, sim::Content::literal(sum, 8));
 }
 
-Task<void> Collectives::allreduce(cpu::Execution& thread, Span memory) {
+Task<bool> Collectives::allreduce(cpu::Execution& thread, Span memory) {
   ++calls_;
   const unsigned ranks = messenger_.ranks();
   const unsigned me = messenger_.number();
   const unsigned power = std::bit_floor(ranks);
   const unsigned beyond = ranks - power;
   const Span scratch{scratch_.address, memory.bytes};
+  bool well = true;
   if (me >= power) {
-    co_await send(thread, me - power, memory);
-    co_return co_await receive(thread, me - power, memory);
+    well &= co_await send(thread, me - power, memory);
+    well &= co_await receive(thread, me - power, memory);
+    co_return well;
   }
   if (me < beyond) {
-    co_await receive(thread, me + power, scratch);
+    well &= co_await receive(thread, me + power, scratch);
     co_await add(thread, memory);
   }
   for (unsigned bit = 1; bit < power; bit *= 2) {
-    co_await exchange(thread, me ^ bit, memory, me ^ bit, scratch);
+    well &= co_await exchange(thread, me ^ bit, memory, me ^ bit, scratch);
     co_await add(thread, memory);
   }
-  if (me < beyond) co_await send(thread, me + power, memory);
+  if (me < beyond) well &= co_await send(thread, me + power, memory);
+  co_return well;
 }
 
-Task<void> Collectives::all_to_all(cpu::Execution& thread, std::vector<Span> from, std::vector<Span> to) {
+Task<bool> Collectives::all_to_all(cpu::Execution& thread, std::vector<Span> from, std::vector<Span> to) {
   ++calls_;
   const unsigned ranks = messenger_.ranks();
   const unsigned me = messenger_.number();
+  bool well = true;
   for (unsigned round = 0; round < ranks; ++round) {
     const unsigned next = (me + round) % ranks;
     const unsigned last = (me + ranks - round) % ranks;
-    co_await exchange(thread, next, from.at(next), last, to.at(last));
+    well &= co_await exchange(thread, next, from.at(next), last, to.at(last));
   }
+  co_return well;
 }
 
 }  // namespace faultline::messages

@@ -18,9 +18,11 @@ void MessageConfig::declare(sim::ParameterTable& table) {
        "way, to compare the ways. sockets: not by the library, but through the kernels of both nodes, as "
        "socket.* says",
        "", setting});
-  table.add_bytes("short_bytes", short_bytes, {0, kShortBytes},
-                  {"a message up to this length goes within one small message of the NIC, with what is said of it",
-                   "ExaNeSt's MPI sends up to 32 B so; 24 of 56 B are the envelope", assumed});
+  table.add_bytes(
+      "short_bytes", short_bytes, {0, kShortBytes},
+      {"a message up to this length goes within one small message of the NIC, with its envelope (sender, tag, number, "
+       "length)",
+       "ExaNeSt's MPI sends up to 32 B so; 24 of 56 B are the envelope", assumed});
   table.add_bytes("eager_bytes", eager_bytes, {0, std::uint64_t{1} << 20},
                   {"a longer one up to this length is copied into a slot of the receiver's, which has been registered "
                    "beforehand; where no slot is free it goes as a still longer one does",
@@ -44,18 +46,20 @@ void MessageConfig::declare(sim::ParameterTable& table) {
       "chunk_first", chunk_first, {64, std::uint64_t{1} << 20},
       {"the first chunk of a message that is copied; each further one has twice its length, up to chunk_last",
        "chunks that grow: Denis, A High Performance Superpipeline Protocol for InfiniBand, Euro-Par 2011", assumed});
-  table.add_bytes("chunk_last", chunk_last, {64, std::uint64_t{1} << 20},
-                  {"the longest chunk of a message that is copied",
-                   "faultline run copies has others; Denis ends at 128 KiB, with a faster processor", assumed});
+  table.add_bytes(
+      "chunk_last", chunk_last, {64, std::uint64_t{1} << 20},
+      {"the longest chunk of a message that is copied",
+       "assumed: a slot; Denis ends at 128 KiB, on faster processors. The experiment copies takes 32 KiB", assumed});
   table.add_choice("progress", progress, {{"in-calls", Progress::in_calls}, {"thread", Progress::thread}},
-                   {"who takes what has come: the program, while it is in a call of the library; or a thread of the "
+                   {"who takes what has come: the program, while it waits in a call of the library; or a thread of the "
                     "library, which polls and occupies a core",
                     "", setting});
   table.add_time("call", call, {0ns, 1ms},
                  {"user code of a call that sends or receives, beside copies, searches and what the NIC's library does",
-                  "UCX's model has 275 ns for a message that asks for a rendezvous (ucp_ep.c)", assumed});
+                  "UCX's model has 275 ns for announcing a rendezvous (ucp_context.c, UCX_PROTO_OVERHEAD)", assumed});
   table.add_time("match", match, {0ns, 1ms},
-                 {"looking at one entry of the queue of receives, or of the queue of messages", "", assumed});
+                 {"looking at one entry of the queue of receives, or of the queue of messages",
+                  "assumed: a load that hits the cache, two comparisons and a branch", assumed});
   table.add_time(
       "lock", lock, {0ns, 1ms},
       {"of each call, where a thread of the library shares its state: taking a lock that is free", "", assumed});

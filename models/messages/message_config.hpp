@@ -30,7 +30,7 @@ enum class Way : std::uint8_t {
 
 // Who takes what has come while the program does something else.
 enum class Progress : std::uint8_t {
-  in_calls,  // nobody: only calls of the library do
+  in_calls,  // nobody: only calls of the library that wait do
   thread,    // a thread of the library, which polls
 };
 

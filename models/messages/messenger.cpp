@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <bit>
 #include <utility>
 
 #include "models/sim/units.hpp"
@@ -13,7 +13,6 @@
 namespace faultline::messages {
 
 using rdma::NoticeKind;
-using rdma::Posted;
 using rdma::Status;
 using sim::Task;
 
@@ -40,8 +39,8 @@ void Messenger::connect(const std::vector<Messenger*>& all) {
   }
 }
 
-// Of the places of a mailbox four for each other rank are for credits: of small messages it has two there at most,
-// because each gives half of them back, and of slots two likewise.
+// Of the places of a mailbox four for each other rank are for packets that give credits back: of small messages it has
+// two there at most, because each gives half of them back, and of slots two likewise. With one credit three are enough.
 unsigned Messenger::credits(unsigned ranks, unsigned mailbox) {
   const unsigned each = mailbox / std::max(ranks - 1, 1u);
   if (each < 4) return 0;
@@ -92,13 +91,6 @@ Task<RequestId> Messenger::receive(cpu::Execution& thread, Selector selector, Sp
   co_return id;
 }
 
-Task<bool> Messenger::test(cpu::Execution& thread, RequestId request) {
-  co_await enter(thread);
-  const Turn turn(turn_);
-  co_await progress(thread);
-  co_return requests_.at(request).done;
-}
-
 Task<Outcome> Messenger::wait(cpu::Execution& thread, RequestId request) {
   co_await enter(thread);
   turn_.release();
@@ -136,13 +128,19 @@ Task<void> Messenger::settle(cpu::Execution& thread) {
   }
 }
 
+// The program, which may wait for it, learns of the end, too.
 Task<void> Messenger::take_for_ever(cpu::Execution& thread) {
-  for (;;) {
-    co_await own_.poll(thread, [this] { return has_work(); });
-    co_await turn_.acquire();
-    const Turn turn(turn_);
-    co_await progress(thread);
+  try {
+    for (;;) {
+      co_await own_.poll(thread, [this] { return has_work(); });
+      co_await turn_.acquire();
+      const Turn turn(turn_);
+      co_await progress(thread);
+      progressed_.notify_all();
+    }
+  } catch (const rdma::ProcessKilled&) {
     progressed_.notify_all();
+    throw;
   }
 }
 
@@ -184,7 +182,7 @@ Task<void> Messenger::reap(cpu::Execution& thread) {
   if (ended.moves == Moves::slot) {
     to.writing &= ~(std::uint32_t{1} << ended.which);
     if (status != Status::done) fail(to);
-  } else if (requests_.contains(ended.which)) {
+  } else {
     co_await moved(thread, ended.which, status == Status::done);
   }
 }
@@ -195,11 +193,9 @@ void Messenger::fail(Peer& to) {
   to.has_failed = true;
   to.waiting.clear();
   to.chunking.clear();
-  const auto rank = static_cast<std::uint32_t>(&to - peers_.data());
+  const std::uint32_t rank = rank_of(to);
   for (auto& [id, request] : requests_) {
-    const bool is_moving = std::ranges::any_of(
-        under_way_, [&](const UnderWay& each) { return each.moves == Moves::whole && each.which == id; });
-    if (request.peer == rank && !request.done && !is_moving) end(id, Ended::failed);
+    if (request.peer == rank && !request.done && !request.moves) end(id, Ended::failed);
   }
 }
 
@@ -213,11 +209,9 @@ Task<void> Messenger::take(cpu::Execution& thread, const Packet& packet) {
     case PacketKind::write_here: co_return co_await write_there(thread, packet);
     case PacketKind::send_chunks: co_return co_await send_chunks(thread, packet);
     case PacketKind::finished:
-      if (requests_.contains(packet.request)) {
-        co_await release(thread, packet.request);
-        end(packet.request, packet.words[0] == 0 ? requests_.at(packet.request).outcome.ended : Ended::failed);
-      }
-      co_return;
+      if (unfinished(packet.request) == nullptr) co_return;
+      co_await release(thread, packet.request);
+      co_return end(packet.request, packet.words[0] == 0 ? requests_.at(packet.request).outcome.ended : Ended::failed);
     default: co_return co_await take_envelope(thread, {packet});
   }
 }
@@ -253,6 +247,7 @@ Task<void> Messenger::take_envelope(cpu::Execution& thread, Arrived arrived) {
 Task<void> Messenger::give_credits(cpu::Execution& thread) {
   for (Peer& each : peers_) {
     const auto freed = static_cast<unsigned>(std::popcount(each.freed));
+    if (each.has_failed) continue;
     if (each.taken < (credits_ + 1) / 2 && freed < (config_.slots + 1) / 2) continue;
     co_await put_now(thread, each, {.kind = PacketKind::credits});
   }
@@ -265,13 +260,18 @@ Task<void> Messenger::push(cpu::Execution& thread, Peer& to) {
     to.waiting.pop_front();
     co_await put_now(thread, to, next);
   }
-  while (!to.chunking.empty() && usable(to) != 0) co_await send_chunk(thread, to);
+  co_await push_chunks(thread, to);
 }
 
 RequestId Messenger::new_request(Request request) {
   const RequestId id = next_request_++;
   requests_.emplace(id, request);
   return id;
+}
+
+Request* Messenger::unfinished(RequestId id) {
+  const auto found = requests_.find(id);
+  return found == requests_.end() || found->second.done ? nullptr : &found->second;
 }
 
 void Messenger::end(RequestId id, Ended ended) {

@@ -8,12 +8,10 @@
 //
 // A message goes one of four ways, by its length (MessageConfig): within a small message of the NIC; through a slot of
 // the receiver's; from buffer to buffer by a rendezvous, registered by the strategy at both ends; in chunks through the
-// slots. Everything that waits at a receiver has a bound, for which its senders have credits: a sender without one
-// waits, or takes a way that needs none.
+// slots. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits, or
+// takes a way that needs none. Of a message that was announced a record remains.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -55,13 +53,12 @@ class Messenger {
   // All ranks know each other, as after MPI_Init. Takes no simulated time.
   void connect(const std::vector<Messenger*>& all);
 
-  // Begin. A send has ended when its memory may be used again, a receive when the message is in its memory.
+  // Begin, and take nothing that has come. A send has ended when its memory may be used again, a receive when the
+  // message is in its memory. `memory`: up to 4 GiB - 1 B. Like all calls they throw ProcessKilled.
   sim::Task<RequestId> send(cpu::Execution& thread, Destination destination, Span memory);
   sim::Task<RequestId> receive(cpu::Execution& thread, Selector selector, Span memory);
   // The request is over, and its number may be given to another one.
   sim::Task<Outcome> wait(cpu::Execution& thread, RequestId request);
-  // Takes what has come. True: the request has ended, and wait() will return at once.
-  sim::Task<bool> test(cpu::Execution& thread, RequestId request);
   // Until nothing of this rank's is under way. To be called before the process ends, by all ranks, before a barrier.
   sim::Task<void> settle(cpu::Execution& thread);
 
@@ -71,7 +68,6 @@ class Messenger {
   unsigned number() const { return number_; }
   unsigned ranks() const { return static_cast<unsigned>(peers_.size()); }
   rdma::Endpoint& endpoint() { return own_; }
-  const MessageConfig& config() const { return config_; }
   // Told when a message has arrived otherwise than it was sent.
   std::function<void()> on_wrong_data;
   // What the rank's program waits for in wait(), for a person; empty: it does not wait.
@@ -148,6 +144,7 @@ class Messenger {
   sim::Task<void> fill_slot(cpu::Execution& thread, Peer& peer, Packet packet, std::uint64_t from);
   sim::Task<void> write_there(cpu::Execution& thread, const Packet& packet);
   sim::Task<void> send_chunks(cpu::Execution& thread, const Packet& packet);
+  sim::Task<void> push_chunks(cpu::Execution& thread, Peer& to);
   sim::Task<void> send_chunk(cpu::Execution& thread, Peer& peer);
   sim::Task<void> move(cpu::Execution& thread, RequestId id, rdma::Operation operation, std::uint64_t remote);
   sim::Task<rdma::Posted> post(cpu::Execution& thread, rdma::Operation operation, std::uint64_t local, const Peer& peer,
@@ -169,6 +166,10 @@ class Messenger {
   // Of both.
   sim::Task<void> touch(cpu::Execution& thread, std::uint64_t address, std::uint64_t bytes, bool writes);
   RequestId new_request(Request request);
+  // Nothing: it has ended, and may be there no more.
+  Request* unfinished(RequestId id);
+  static void stamp(Peer& to, Packet& packet, unsigned from);
+  std::uint32_t rank_of(const Peer& peer) const { return static_cast<std::uint32_t>(&peer - peers_.data()); }
   sim::Task<os::Error> acquire(cpu::Execution& thread, RequestId id);
   sim::Task<void> release(cpu::Execution& thread, RequestId id);
   sim::Task<void> moved(cpu::Execution& thread, RequestId id, bool well);

@@ -95,11 +95,12 @@ Task<void> Messenger::start_rendezvous(cpu::Execution& thread, RequestId id, con
 Task<void> Messenger::take_chunk(cpu::Execution& thread, const Arrived& arrived) {
   const Packet& chunk = arrived.packet;
   const RequestId id = chunk.request;
-  if (!requests_.contains(id)) co_return free_slot(chunk.from, arrived.slot);
+  Request* const request = unfinished(id);
+  if (request == nullptr) co_return free_slot(chunk.from, arrived.slot);
+  request->moved += chunk.bytes;
+  const bool is_last = request->moved == request->bytes;
   co_await copy_from_slot(thread, id, arrived, chunk.words[0], chunk.bytes);
-  Request& request = requests_.at(id);
-  request.moved += chunk.bytes;
-  if (request.moved < request.bytes) co_return;
+  if (!is_last || unfinished(id) == nullptr) co_return;
   co_await release(thread, id);
   end(id, requests_.at(id).outcome.ended);
 }

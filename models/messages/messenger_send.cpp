@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sender's half: which way a message goes, packets and slots under their credits, chunks.
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -62,7 +63,7 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
   } else if (is_eager && (has_slot || !config_.honours_credits)) {
     envelope.kind = PacketKind::eager;
     co_await fill_slot(thread, to, envelope, request.memory.address);
-    if (!requests_.at(id).done) end(id, Ended::well);
+    if (unfinished(id) != nullptr) end(id, Ended::well);
   } else {
     co_await begin_large(thread, id, envelope);
   }
@@ -86,6 +87,7 @@ Task<void> Messenger::begin_large(cpu::Execution& thread, RequestId id, Packet e
 
 // Packets go in order: behind those that wait, if there are any.
 Task<void> Messenger::put(cpu::Execution& thread, Peer& to, Packet packet) {
+  if (to.has_failed) co_return;
   const bool may_go = to.waiting.empty() && to.credits > 0;
   if (may_go || !config_.honours_credits) co_return co_await put_now(thread, to, packet);
   to.waiting.push_back(packet);
@@ -93,11 +95,16 @@ Task<void> Messenger::put(cpu::Execution& thread, Peer& to, Packet packet) {
 
 Task<void> Messenger::put_now(cpu::Execution& thread, Peer& to, Packet packet) {
   if (packet.kind != PacketKind::credits && to.credits > 0) --to.credits;
-  packet.from = static_cast<std::uint16_t>(number_);
-  packet.credits = static_cast<std::uint8_t>(std::exchange(to.taken, 0));
-  packet.freed = std::exchange(to.freed, 0);
+  stamp(to, packet, number_);
   rdma::Endpoint& far = to.other->own_;
   return own_.send(thread, far.node(), to.other->process_id_, packet.message(), packet.message_words());
+}
+
+// What each packet says beside.
+void Messenger::stamp(Peer& to, Packet& packet, unsigned from) {
+  packet.from = static_cast<std::uint16_t>(from);
+  packet.credits = static_cast<std::uint8_t>(std::exchange(to.taken, 0));
+  packet.freed = std::exchange(to.freed, 0);
 }
 
 // Own slots have the numbers of those that they are written to.
@@ -107,13 +114,11 @@ Task<void> Messenger::fill_slot(cpu::Execution& thread, Peer& to, Packet packet,
   const std::uint32_t usable_slots = usable(to);
   const auto slot = static_cast<unsigned>(usable_slots == 0 ? 0 : std::countr_zero(usable_slots));
   const std::uint32_t bit = std::uint32_t{1} << slot;
-  const auto rank = static_cast<std::uint32_t>(&to - peers_.data());
+  const std::uint32_t rank = rank_of(to);
   to.free &= ~bit;
   to.writing |= bit;
   if (packet.kind == PacketKind::eager) to.eager |= bit;
-  packet.from = static_cast<std::uint16_t>(number_);
-  packet.credits = static_cast<std::uint8_t>(std::exchange(to.taken, 0));
-  packet.freed = std::exchange(to.freed, 0);
+  stamp(to, packet, number_);
   const std::uint64_t own = slot_address(sending_, rank, slot);
   const std::uint64_t data = own + Packet::kHeaderBytes;
   co_await vm().write(process(), own, packet.header());
@@ -144,32 +149,35 @@ Task<Posted> Messenger::post(cpu::Execution& thread, Operation operation, std::u
 
 // A whole message, by the rank that has its other end's address.
 Task<void> Messenger::move(cpu::Execution& thread, RequestId id, Operation operation, std::uint64_t remote) {
-  const Request& request = requests_.at(id);
-  const Posted posted =
-      co_await post(thread, operation, request.memory.address, peer(request.peer), remote, request.bytes, {});
-  under_way_.push_back({posted, Moves::whole, requests_.at(id).peer, id});
+  Request& request = requests_.at(id);
+  const std::uint32_t rank = request.peer;
+  request.moves = true;
+  const Posted posted = co_await post(thread, operation, request.memory.address, peer(rank), remote, request.bytes, {});
+  under_way_.push_back({posted, Moves::whole, rank, id});
 }
 
 Task<void> Messenger::write_there(cpu::Execution& thread, const Packet& packet) {
-  const auto found = requests_.find(packet.request);
-  if (found == requests_.end()) co_return;
-  Request& request = found->second;
-  request.other = static_cast<std::uint32_t>(packet.words[1]);
-  request.bytes = packet.bytes;
-  if (request.registered == 0) co_return co_await send_chunks(thread, packet);
+  Request* const request = unfinished(packet.request);
+  if (request == nullptr) co_return;
+  if (request->registered == 0) co_return co_await send_chunks(thread, packet);
+  request->other = static_cast<std::uint32_t>(packet.words[1]);
+  request->bytes = packet.bytes;
   co_await move(thread, packet.request, Operation::write, packet.words[0]);
 }
 
 // The receiver cannot register its memory, or the sender could not.
 Task<void> Messenger::send_chunks(cpu::Execution& thread, const Packet& packet) {
-  const auto found = requests_.find(packet.request);
-  if (found == requests_.end()) co_return;
-  Request& request = found->second;
-  request.other = static_cast<std::uint32_t>(packet.words[1]);
-  request.bytes = packet.bytes;
+  Request* const request = unfinished(packet.request);
+  if (request == nullptr) co_return;
+  request->other = static_cast<std::uint32_t>(packet.words[1]);
+  request->bytes = packet.bytes;
   co_await release(thread, packet.request);
-  Peer& to = peer(requests_.at(packet.request).peer);
+  Peer& to = peer(request->peer);
   to.chunking.push_back(packet.request);
+  co_await push_chunks(thread, to);
+}
+
+Task<void> Messenger::push_chunks(cpu::Execution& thread, Peer& to) {
   while (!to.chunking.empty() && usable(to) != 0) co_await send_chunk(thread, to);
 }
 
@@ -194,7 +202,7 @@ Task<void> Messenger::send_chunk(cpu::Execution& thread, Peer& to) {
                      .bytes = static_cast<std::uint32_t>(bytes),
                      .words = {offset}};
   co_await fill_slot(thread, to, chunk, request.memory.address + offset);
-  if (is_last && !requests_.at(id).done) end(id, Ended::well);
+  if (is_last && unfinished(id) != nullptr) end(id, Ended::well);
 }
 
 }  // namespace faultline::messages

@@ -40,8 +40,6 @@ struct Packet {
   std::uint32_t bytes = 0;    // of the message; of write_here and send_chunks: that are received; of a chunk: its own
   std::array<std::uint64_t, 4> words{};
 
-  bool is_envelope() const { return kind <= PacketKind::copies_it; }
-
   // As a small message, and of how many words; as the header of a slot.
   rdma::Message message() const;
   unsigned message_words() const;

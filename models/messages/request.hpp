@@ -18,7 +18,7 @@ struct Outcome {
   Ended ended = Ended::well;
   std::uint32_t source = 0;  // of a receive: who has sent it
   std::uint32_t tag = 0;
-  std::uint64_t bytes = 0;  // that have been sent, or received
+  std::uint64_t bytes = 0;  // of the message that was sent; or that were received
 };
 
 // Memory of the program.
@@ -37,6 +37,7 @@ struct Request {
   std::uint64_t bytes = 0;       // that move
   std::uint64_t moved = 0;       // of them, in chunks
   std::uint64_t registered = 0;  // bytes of the memory, for this message
+  bool moves = false;            // its own NIC moves it: it ends with that transfer
   bool done = false;
   Outcome outcome{};
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "models/messages/protocol.hpp"
@@ -21,7 +22,7 @@ using namespace std::chrono_literals;
 
 struct SocketConfig {
   std::uint64_t segment = 16384;
-  unsigned window = 16;
+  unsigned window = 8;
   unsigned acknowledge_every = 2;
   sim::Time call = 800ns;
   sim::Time transmit = 3us;
@@ -43,10 +44,13 @@ class Socket {
   // Takes no simulated time.
   static void connect(Socket& one, Socket& other);
 
-  // write(2): ends when all bytes are in the kernel's memory. False: the connection is broken.
+  // write(2): ends when all bytes are in the kernel's memory. False: the connection is broken. No process may be killed
+  // in a call.
   sim::Task<bool> write(cpu::Execution& thread, Span memory);
   // read(2) with MSG_WAITALL: ends when so many bytes are there. False: likewise.
   sim::Task<bool> read(cpu::Execution& thread, Span memory);
+  // What the program waits for in a call, for a person; empty: it does not wait.
+  std::string_view waits() const { return waits_; }
   // The kernel's thread: takes what comes, until the kernel's end is killed.
   sim::Task<void> serve(cpu::Execution& thread);
 
@@ -84,6 +88,7 @@ class Socket {
   std::vector<rdma::Posted> posted_;  // by slot
   std::vector<bool> has_come_;        // likewise
   rdma::Posted last_acknowledgement_{};
+  std::string_view waits_;
   os::WaitQueue writers_;
   os::WaitQueue readers_;
 };

@@ -91,8 +91,8 @@ class Endpoint {
   // time.
   virtual std::uint64_t keep_buffer(std::uint64_t bytes) = 0;
   // What a program looks at that waits for several things: a message that take() would take at once, an entry of the
-  // event queue, the end of a transfer. Take no simulated time; poll() looks again whenever the device has written for
-  // the library, and ends when `ready` is true.
+  // event queue (after expect()), the end of a transfer. Take no simulated time; poll() looks again whenever the device
+  // has written one of these, and ends when `ready` is true. It throws ProcessKilled.
   virtual bool has_message() const = 0;
   virtual bool has_event() const = 0;
   virtual bool has_ended(Posted posted) const = 0;

@@ -2,8 +2,11 @@
 // Ranks that send each other messages as a test says, and what is left of them at the end.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/point.hpp"
@@ -39,7 +42,6 @@ class Talk : public workloads::MessageProgram {
   }
   std::vector<std::vector<workloads::Memory>> memories;  // by rank
   Facts facts;
-  std::string waiting;
 
  private:
   sim::Task<void> talk(workloads::Rank& me) override {
@@ -53,9 +55,20 @@ class Talk : public workloads::MessageProgram {
   Code code_;
 };
 
+// Parts of a text with ", " between them.
+inline std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(", ", begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return parts;
+}
+
 // Facts beside the code's own: finished, wrong (messages that arrived otherwise than they were sent), stale, pinned
 // bytes and frames that are left, lost (small messages without a place), left (of requests, slots, packets), waits (how
-// many ranks do).
+// many ranks do), "says that ..." (what for), "ended N" (whether the process of rank N has).
 inline Facts run_talk(
     const Settings& settings, const std::vector<unsigned>& nodes, const Talk::Code& code, unsigned buffers = 2,
     const std::function<void(workloads::Configuration&)>& change = [](auto&) {}) {
@@ -77,6 +90,10 @@ inline Facts run_talk(
     facts["wrong"] = static_cast<std::int64_t>(talk.data_errors());
     facts["stale"] = static_cast<std::int64_t>(cluster.total("memory.stale_accesses"));
     facts["lost"] = static_cast<std::int64_t>(cluster.total("dma.messages_dropped"));
+    for (const std::string& each : split(talk.waits())) facts["says that " + each] = 1;
+    for (unsigned rank = 0; rank < talk.ranks(); ++rank) {
+      facts["ended " + std::to_string(rank)] = talk.rank(rank).has_ended() ? 1 : 0;
+    }
     facts["waits"] = talk.waits().empty() ? 0 : 1 + std::ranges::count(talk.waits(), ',');
     for (unsigned rank = 0; rank < talk.ranks(); ++rank) {
       const messages::Messenger::Leftovers left = talk.of(talk.rank(rank)).leftovers();

@@ -257,6 +257,54 @@ TEST_CASE("messages: unsafe programs end, telling who waits for whom") {
   Facts stuck = run_talk(kBuffers, {0, 1}, head_to_head(65536));
   CHECK(stuck["finished"] == 0);
   CHECK(stuck["waits"] == 2);
+  CHECK(stuck["says that rank 0 waits for rank 1 to receive 64 KiB (tag 1)"] == 1);
+}
+
+// Each entry of the queue of receives that does not fit is looked at.
+TEST_CASE("messages: a search costs as many looks as there are entries, and a call what a call costs") {
+  const auto received_at = [](unsigned before, const Settings& more) {
+    return run_talk(kBuffers + more, {0, 1}, [before](Talk& talk, Rank& me) -> Task<void> {
+      if (me.number() == 0) {
+        co_await me.compute(100us);
+        const RequestId sent = co_await talk.send(me, 1, 5, talk.part(me, 0, 8));
+        co_await talk.wait(me, sent);
+        for (unsigned i = 0; i < before; ++i) {
+          const RequestId other = co_await talk.send(me, 1, 100 + i, talk.part(me, 0, 8));
+          co_await talk.wait(me, other);
+        }
+      } else {
+        std::vector<RequestId> others;
+        for (unsigned i = 0; i < before; ++i) {
+          others.push_back(co_await talk.receive(me, {0, 100 + i}, talk.part(me, 1, 8)));
+        }
+        const RequestId received = co_await talk.receive(me, {0, 5}, talk.part(me, 1, 8));
+        co_await talk.wait(me, received);
+        talk.facts["at"] = talk.now().count();
+        for (const RequestId each : others) co_await talk.wait(me, each);
+      }
+    })["at"];
+  };
+  const std::int64_t match = messages::MessageConfig{}.match.count();
+  CHECK(received_at(7, {}) - received_at(2, {}) == 5 * match);
+  const Settings dear = {{"messages.call", "1300 ns"}};
+  CHECK(received_at(2, dear) - received_at(2, {}) == 1'000'000);  // the sender's call: the receiver waits already
+}
+
+TEST_CASE("messages: a rank that is killed while a thread of the library takes what comes ends all the same") {
+  Facts facts =
+      run_talk(kBuffers + Settings{{"messages.progress", "thread"}}, {0, 1, 2}, [](Talk& talk, Rank& me) -> Task<void> {
+        if (me.number() == 1) {
+          const RequestId received = co_await talk.receive(me, {0, 1}, talk.part(me, 1, 8));
+          co_await talk.wait(me, received);
+          talk.facts["went on"] = 1;
+        }
+        if (me.number() == 2) {
+          co_await me.compute(20us);
+          talk.kill(talk.rank(1));
+        }
+      });
+  CHECK(facts["went on"] == 0);
+  CHECK(facts["ended 1"] == 1);
 }
 
 TEST_CASE("messages: a thread that takes what comes lets a computing program's sender go on") {
@@ -318,7 +366,8 @@ TEST_CASE("messages: configurations that cannot be are refused with the reason")
   CHECK(against({{"messages.chunk_first", "32 KiB"}}).starts_with("messages.chunk_first: chunks grow"));
   CHECK(
       against({{"messages.way", "eager"}, {"workload.size", "32 KiB"}}).starts_with("messages.way: an eager message"));
-  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 128}}) == "none");
+  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 15}}) == "none");
+  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 16}}).starts_with("socket.window: 17 transfers"));
   CHECK(against({{"messages.slots", 32}, {"workload.ranks", 5}}).starts_with("messages.slots: 288 slots"));
   CHECK(against({{"workload.ranks", 9}}).starts_with("workload.nodes: 18 ranks would each have fewer than 4 places"));
   CHECK(against(preset("pin-deferred")).starts_with("strategy.deferred: ranks prepare and post whole transfers"));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/collective/collective.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -55,9 +53,9 @@ Task<void> Collective::talk(Rank& me) {
     const bool cold = co_await lay_out_own(me, i < w.warmup ? i : i - w.warmup, i);
     co_await collectives.barrier(me.thread());
     const sim::Time begin = now();
-    co_await make_call(me, collectives);
-    record(me, begin, now(), true, cold);
-    if (call == Call::allreduce && !has_sum(me, i)) count_wrong_data();
+    const bool well = co_await make_call(me, collectives);
+    record(me, begin, now(), well, cold);
+    if (well && call == Call::allreduce && !has_sum(me, i)) count_wrong_data();
   }
 }
 
@@ -74,7 +72,7 @@ Task<bool> Collective::lay_out_own(const Rank& me, std::uint64_t use, std::uint6
   co_return due;
 }
 
-Task<void> Collective::make_call(Rank& me, Collectives& collectives) {
+Task<bool> Collective::make_call(Rank& me, Collectives& collectives) {
   const auto& sent = sent_[me.number()];
   const auto& received = received_[me.number()];
   switch (configuration_.collective.call) {

@@ -19,7 +19,7 @@ class Collective : public MessageProgram {
  private:
   sim::Task<void> talk(Rank& me) override;
   sim::Task<bool> lay_out_own(const Rank& me, std::uint64_t use, std::uint64_t call);
-  sim::Task<void> make_call(Rank& me, messages::Collectives& collectives);
+  sim::Task<bool> make_call(Rank& me, messages::Collectives& collectives);
   // Of allreduce(): stores the rank's part of a call's sum, where its page is there; whether the whole sum is there.
   sim::Task<void> contribute(const Rank& me, std::uint64_t call);
   bool has_sum(const Rank& me, std::uint64_t call) const;

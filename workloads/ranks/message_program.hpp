@@ -30,7 +30,7 @@ class MessageProgram : public RankProgram {
   virtual sim::Time spent_beside(const Rank&) { return sim::Time{0}; }
   // Its CPU time is counted from here on.
   sim::Task<void> counted(Rank& me);
-  // Sends or receives, and waits for the end. Nothing: it has failed.
+  // Sends or receives, and waits for the end. False: it has failed.
   sim::Task<bool> send(Rank& me, unsigned to, const Memory& memory);
   sim::Task<bool> receive(Rank& me, unsigned from, const Memory& memory);
 

@@ -59,7 +59,7 @@ class Rank {
   bool has_ended() const { return has_ended_; }
   rdma::Endpoint& endpoint() const { return *endpoint_; }
   cpu::Execution& thread() const { return endpoint_->thread(); }
-  // A further thread of the process, which does this until the process is killed; of one kind a rank has one.
+  // A further thread of the process, which does this until the process is killed. A rank has at most one such thread.
   void serve_beside(const std::string& name, std::function<sim::Task<void>(cpu::Execution&)> serve);
 
   // Of the whole of an own memory to the whole of another rank's, of the same size, and the other way. Returns when it

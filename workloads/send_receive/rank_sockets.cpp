@@ -67,6 +67,16 @@ Task<void> RankSockets::close(const Rank& me) {
   co_await end.kernel->close(end.kernel->cpu().new_thread("exit"));
 }
 
+std::string RankSockets::waits() const {
+  std::string text;
+  for (std::size_t rank = 0; rank < ends_.size(); ++rank) {
+    const std::string_view what = ends_[rank]->socket->waits();
+    if (what.empty()) continue;
+    text += fmt::format("{}rank {} waits {} (a socket)", text.empty() ? "" : ", ", rank, what);
+  }
+  return text;
+}
+
 sim::Time RankSockets::spent(const Rank& me) {
   rdma::Endpoint& kernel = *ends_[me.number()]->kernel;
   return kernel.cpu().spent_in(kernel.process().id());
@@ -78,13 +88,15 @@ Need need_of_socket(const Configuration& configuration, sim::NodeId node) {
                    sim::page_end(configuration.machine.nic->bytes_of_notices(rdma::NoticeKind::queue, 0))};
 }
 
-// Each segment and each acknowledgement is an entry of the queue.
+// Each segment and each acknowledgement is a transfer of the NIC's, and an entry of the queue.
 void check_sockets(const Configuration& configuration, const AddConflict& add) {
+  const unsigned window = configuration.socket.window;
+  check_queue(window + 1, {"socket.window"}, configuration.machine, add);
   const unsigned places = configuration.machine.nic->most_waiting_events();
-  if (2 * configuration.socket.window <= places) return;
+  if (2 * window <= places) return;
   add({"socket.window"},
       fmt::format("{} segments and as many acknowledgements may wait for the kernel, and its event queue holds {}",
-                  configuration.socket.window, places),
+                  window, places),
       "take a smaller window, or a longer event queue");
 }
 

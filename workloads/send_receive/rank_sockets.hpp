@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "models/messages/socket.hpp"
@@ -25,6 +26,8 @@ class RankSockets {
   sim::Task<void> open(const Rank& me, sim::TaskGroup& tasks);
   sim::Task<void> close(const Rank& me);
   messages::Socket& of(const Rank& me) { return *ends_.at(me.number())->socket; }
+  // Who waits in a call of a socket, for a person; empty: nobody.
+  std::string waits() const;
   // CPU time of the kernel's thread.
   sim::Time spent(const Rank& me);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "workloads/ranks/message_program.hpp"
@@ -18,6 +19,7 @@ class SendReceive : public MessageProgram {
 
   std::uint64_t planned() const override { return configuration_.workload.iterations * ranks(); }
   std::vector<Metric> own_metrics() const override;
+  std::string waits() const override { return sockets_ ? sockets_->waits() : MessageProgram::waits(); }
 
  private:
   unsigned peer_of(unsigned number) const { return (number + ranks() / 2) % ranks(); }

@@ -82,7 +82,7 @@ class Endpoint : public rdma::Endpoint {
   std::unique_ptr<Notices> notices_;
 
  private:
-  // Before open(): memory that a driver maps. What the device writes there wakes whoever polls.
+  // Kept buffers, by keep_buffer().
   std::vector<os::Range> kept_;
   sim::Signal written_;  // by the device, for the library
   bool watches_ = false;

@@ -193,7 +193,8 @@ class Vm {
   // os.zero_bandwidth in user mode. invalid: bzero of anything but whole pages.
   sim::Task<Error> copy_memory(cpu::Execution& exec, Process& process, VirtualAddress to, VirtualAddress from,
                                std::uint64_t bytes);
-  // The same between processes, as a kernel's copies for a system call are.
+  // The same between processes, as a kernel copies for a system call: `work` is whose time it is. With the error of the
+  // page fault that failed.
   struct Place {
     Process& process;
     VirtualAddress address;
@@ -260,7 +261,7 @@ class Vm {
   std::uint64_t fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // The same, page by page, each as soon as it is not in motion: a program's stores wait for that.
   sim::Task<void> store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
-  // Bytes that the program stores, as store() does.
+  // Bytes that the program stores, as store() does: they are lost where fill() loses them.
   sim::Task<void> write(Process& process, VirtualAddress va, sim::Content content);
   // What the process would read; absent pages read as what a fault would bring.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
