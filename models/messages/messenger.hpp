@@ -8,8 +8,8 @@
 //
 // A message goes one of four ways, by its length (MessageConfig): within a small message of the NIC; through a slot of
 // the receiver's; from buffer to buffer by a rendezvous, registered by the strategy at both ends; in chunks through the
-// slots. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits, or
-// takes a way that needs none. Of a message that was announced a record remains.
+// slots. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits,
+// or takes a way that needs none. Of a message that was announced a record remains.
 #pragma once
 
 #include <cstdint>
