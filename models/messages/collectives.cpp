@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/messages/collectives.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
+
+#include "models/sim/failure.hpp"
 
 namespace faultline::messages {
 
@@ -56,10 +60,16 @@ Task<bool> Collectives::broadcast(cpu::Execution& thread, unsigned root, Span me
   co_return well;
 }
 
-// What has come is loaded, and both are added and stored: the time of a copy.
+// What has come is loaded, and both are added and stored: the time of a copy. The first one may be the first to touch
+// the rank's memory.
 Task<void> Collectives::add(cpu::Execution& thread, Span memory) {
   rdma::Endpoint& own = messenger_.endpoint();
   os::Vm& vm = own.vm();
+  const os::Error error = co_await vm.touch_range(thread, own.process(), memory.address, memory.bytes, true);
+  if (error != os::Error::none) {
+    throw sim::RunFailure(fmt::format("node {}: adding up failed: {}", own.node(), os::to_string(error)),
+                          {"workload.size", "workload.memory_limit", "os.user_memory"});
+  }
   const std::uint64_t sum =
       vm.read(own.process(), memory.address, 8).word(0) + vm.read(own.process(), scratch_.address, 8).word(0);
   co_await own.cpu().run_unscaled(thread, cpu::Work::user, vm.config().copy_bandwidth.time_for(memory.bytes));

@@ -187,15 +187,16 @@ Task<void> Messenger::reap(cpu::Execution& thread) {
   }
 }
 
-// A packet in a slot that its receiver's NIC has not taken: nothing more will be of use there. What this rank's own NIC
-// moves ends with that transfer.
+// A packet in a slot that its receiver's NIC has not taken: nothing more will be of use there, and nothing is expected
+// from there. What this rank's own NIC moves ends with that transfer.
 void Messenger::fail(Peer& to) {
   to.has_failed = true;
   to.waiting.clear();
   to.chunking.clear();
   const std::uint32_t rank = rank_of(to);
   for (auto& [id, request] : requests_) {
-    if (request.peer == rank && !request.done && !request.moves) end(id, Ended::failed);
+    const bool is_its = request.peer == rank || (request.peer == kAny && request.selector.source == rank);
+    if (is_its && !request.done && !request.moves) end(id, Ended::failed);
   }
 }
 

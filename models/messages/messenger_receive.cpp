@@ -14,8 +14,11 @@ using sim::Task;
 // The next message of its sender's.
 Task<void> Messenger::arrive(cpu::Execution& thread, std::uint64_t message) {
   const Packet& packet = arrived_.at(message).packet;
-  const Matching::Found found = matching_.arrive({packet.from, packet.tag}, message);
-  co_await own_.cpu().run(thread, cpu::Work::user, config_.match * found.looked_at);
+  Matching::Found found{};
+  do {  // a receive that has failed waits for nothing
+    found = matching_.arrive({packet.from, packet.tag}, message);
+    co_await own_.cpu().run(thread, cpu::Work::user, config_.match * found.looked_at);
+  } while (found.id && unfinished(static_cast<RequestId>(*found.id)) == nullptr);
   if (found.id) co_await start(thread, static_cast<RequestId>(*found.id), message);
 }
 

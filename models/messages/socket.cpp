@@ -99,12 +99,20 @@ Task<bool> Socket::send_segment(cpu::Execution& thread, std::uint64_t from, std:
   co_return posted_[slot].transfer != 0;
 }
 
+// Completions of all others that have ended are taken, too: a completion word is another transfer's after a while
+// (rdma::PolledWord::kWords).
 Task<bool> Socket::finish(cpu::Execution& thread, Posted& posted) {
-  const Posted ended = std::exchange(posted, {});
-  if (ended.transfer == 0) co_return true;
-  const rdma::Status status = co_await kernel_.wait(thread, ended);
-  if (status != rdma::Status::done) is_broken_ = true;
-  co_return status == rdma::Status::done;
+  bool well = true;
+  for (std::size_t i = 0; i <= posted_.size(); ++i) {
+    Posted& each = i < posted_.size() ? posted_[i] : last_acknowledgement_;
+    const bool is_due = each.transfer != 0 && (&each == &posted || kernel_.has_ended(each));
+    if (!is_due) continue;
+    const rdma::Status status = co_await kernel_.wait(thread, std::exchange(each, {}));
+    if (status == rdma::Status::done) continue;
+    is_broken_ = true;
+    well = false;
+  }
+  co_return well;
 }
 
 Task<bool> Socket::read(cpu::Execution& thread, Span memory) {

@@ -371,6 +371,12 @@ TEST_CASE("messages: configurations that cannot be are refused with the reason")
   CHECK(against({{"messages.slots", 32}, {"workload.ranks", 5}}).starts_with("messages.slots: 288 slots"));
   CHECK(against({{"workload.ranks", 9}}).starts_with("workload.nodes: 18 ranks would each have fewer than 4 places"));
   CHECK(against(preset("pin-deferred")).starts_with("strategy.deferred: ranks prepare and post whole transfers"));
+  // Nothing is registered for what is copied.
+  const Settings no_pins =
+      preset("pin-per-transfer") + Settings{{"workload.size", "8 KiB"}, {"os.rlimit_memlock", "0 B"}};
+  CHECK(against(no_pins) == "none");
+  CHECK(against(no_pins + Settings{{"messages.way", "copies"}}) == "none");
+  CHECK(against(no_pins + Settings{{"messages.eager_bytes", "4 KiB"}}).find("RLIMIT_MEMLOCK") != std::string::npos);
   CHECK(against({{"workload.nodes", "0, 0"}}).starts_with("workload.nodes: ranks 0 and 1 are both on node 0"));
   CHECK(reason_against({{"workload.kind", "collective"}, {"workload.nodes", "0"}})
             .starts_with("workload.nodes: ranks are on different nodes"));

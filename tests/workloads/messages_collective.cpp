@@ -42,6 +42,16 @@ TEST_CASE("collective: each call does its work among any number of ranks, by eve
   }
 }
 
+TEST_CASE("collective: an allreduce is right where some ranks' pages are absent, and a call that fails is counted") {
+  const Settings three = preset("pin-per-transfer") + collective("allreduce", 3, "4 KiB");
+  const Point half = run(three + Settings{{"workload.cold", "source"}, {"workload.cold_share", 0.5}});
+  CHECK(half.error == "");
+  CHECK(half.count("data_errors") == 0);
+  const Settings gives_up = {{"workload.cold", "destination"}, {"exanest.refault_limit", 1}};
+  const Point failed = run(preset("fault/touch-a-page") + collective("broadcast", 4, "200 KiB") + gives_up);
+  CHECK(failed.count("transfers_failed") > 0);
+}
+
 // As many as a mailbox has room for: one credit each.
 TEST_CASE("collective: seventeen ranks, which have one credit for each other") {
   const Settings cluster = {{"cluster.x", 3}, {"cluster.mpsocs_per_qfdb", 8}, {"workload.nodes", "0-16"}};
@@ -142,6 +152,17 @@ TEST_CASE("sockets: a message costs two system calls, two copies, and an interru
   const Point slow = run(socket("1 MiB") + Settings{{"socket.window", 15}, {"network.internal_rate", "4 Gb/s"}});
   CHECK(slow.error == "");
   CHECK(slow.count("data_errors") == 0);
+}
+
+// A completion word is another transfer's after 512 posts.
+TEST_CASE("sockets: a message of more segments than a process has completion words") {
+  for (const int every : {1, 2}) {
+    const Point point =
+        run(socket("40 KiB") + Settings{{"socket.segment", "64 B"}, {"socket.acknowledge_every", every}});
+    CHECK(point.error == "");
+    CHECK(point.failed_checks.empty());
+    CHECK(point.count("transfers") == 2);
+  }
 }
 
 TEST_CASE("sockets: a NIC with an MMU of its own carries them, too") {

@@ -113,11 +113,27 @@ void check_messages_of_ranks(const Configuration& configuration, std::size_t ran
   }
 }
 
+namespace {
+
+// Whether buffers are registered for messages of this length. (An eager one that finds no slot is copied where its buffer
+// cannot be.)
+bool by_rendezvous(const Configuration& configuration) {
+  const messages::MessageConfig& config = configuration.messages;
+  const bool is_long = configuration.workload.size > config.eager_bytes && config.large != messages::Large::copies;
+  return config.way == messages::Way::rendezvous_read || config.way == messages::Way::rendezvous_write ||
+         (config.way == messages::Way::by_length && is_long);
+}
+
+}  // namespace
+
 Need need_of_messages(const Configuration& configuration, sim::NodeId node, std::size_t ranks, std::uint64_t buffers) {
   const std::uint64_t kept = Messenger::bytes_of_slots(static_cast<unsigned>(ranks), configuration.messages) +
                              sim::page_end(configuration.machine.nic->bytes_of_notices(NoticeKind::queue, 0));
-  const bool registers = configuration.strategy.translate->registered;
-  return {.node = node, .bytes = buffers + kept, .held = buffers + (registers ? kept : 0)};
+  const rdma::Strategy& strategy = configuration.strategy;
+  const bool registers = strategy.registration->abilities().holds_all_added || by_rendezvous(configuration);
+  return {.node = node,
+          .bytes = buffers + kept,
+          .held = (registers ? buffers : 0) + (strategy.translate->registered ? kept : 0)};
 }
 
 std::vector<MetricDoc> metrics_of_messages() {
