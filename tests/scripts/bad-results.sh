@@ -42,7 +42,7 @@ tail -5 all.vcd | grep -q "^end of the recording$"
 
 # A disk that is full, where this user may make one.
 mkdir disk
-if mount -t tmpfs -o size=104k tmpfs disk 2>/dev/null; then
+if mount -t tmpfs -o size=128k tmpfs disk 2>/dev/null; then
   trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
   run 2 "$program" run small.toml --quiet --out disk/run
   expect "resident" "cannot be written: database or disk is full"

@@ -11,6 +11,7 @@ for file in "$configs"/experiments/*.toml; do
   grep -qE 'message|^zip .*workload\.size' "$file" || few+=(--set 'workload.size=4 KiB')
   grep -q '"flows"' "$file" && few=() # each flow has its own
   run 0 "$program" run "$name" --configs "$configs" --quiet --jobs 2 --out "out/$name" "${few[@]}"
+  output="${output//data_errors/}" # a metric
   refuse error
   [[ -s "out/$name/results.json" ]] || {
     echo "$name left no results"

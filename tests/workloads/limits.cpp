@@ -18,28 +18,10 @@ namespace {
 constexpr unsigned kCpuSeconds = 120;  // of one point
 
 // The groups of parameters, each in a test case of its own.
-constexpr std::array<std::string_view, 22> kGroups{"axi",
-                                                   "background",
-                                                   "cluster",
-                                                   "cpu",
-                                                   "ddr",
-                                                   "elan",
-                                                   "elan_driver",
-                                                   "elan_library",
-                                                   "exanest",
-                                                   "exanest_driver",
-                                                   "exanest_library",
-                                                   "inject",
-                                                   "network",
-                                                   "os",
-                                                   "reuse",
-                                                   "sched",
-                                                   "series",
-                                                   "simulation",
-                                                   "smmu",
-                                                   "smmu_driver",
-                                                   "strategy",
-                                                   "workload"};
+constexpr std::array<std::string_view, 22> kGroups{
+    "axi",     "background",     "cluster",         "cpu",    "ddr",         "elan",    "elan_driver", "elan_library",
+    "exanest", "exanest_driver", "exanest_library", "inject", "messages",    "network", "os",          "reuse",
+    "sched",   "series",         "simulation",      "smmu",   "smmu_driver", "socket",  "strategy",    "workload"};
 
 Settings base() {
   return preset("fault/touch-ahead") +
@@ -118,6 +100,9 @@ TEST_CASE("limits: exanest") { both_ends_of("exanest"); }
 TEST_CASE("limits: exanest_driver") { both_ends_of("exanest_driver"); }
 TEST_CASE("limits: exanest_library") { both_ends_of("exanest_library"); }
 TEST_CASE("limits: inject") { both_ends_of("inject"); }
+TEST_CASE("limits: messages") {
+  both_ends_of("messages", {{"workload.kind", "send-receive"}, {"messages.large", "copies"}});
+}
 TEST_CASE("limits: network") { both_ends_of("network"); }
 TEST_CASE("limits: os") { both_ends_of("os"); }
 TEST_CASE("limits: reuse") { both_ends_of("reuse"); }
@@ -126,6 +111,9 @@ TEST_CASE("limits: series") { both_ends_of("series"); }
 TEST_CASE("limits: simulation") { both_ends_of("simulation"); }
 TEST_CASE("limits: smmu") { both_ends_of("smmu"); }
 TEST_CASE("limits: smmu_driver") { both_ends_of("smmu_driver"); }
+TEST_CASE("limits: socket") {
+  both_ends_of("socket", {{"workload.kind", "send-receive"}, {"messages.way", "sockets"}});
+}
 TEST_CASE("limits: strategy") { both_ends_of("strategy"); }
 TEST_CASE("limits: workload") { both_ends_of("workload"); }
 

@@ -115,8 +115,8 @@ void check_messages_of_ranks(const Configuration& configuration, std::size_t ran
 
 namespace {
 
-// Whether buffers are registered for messages of this length. (An eager one that finds no slot is copied where its buffer
-// cannot be.)
+// Whether buffers are registered for messages of this length. (An eager one that finds no slot is copied where its
+// buffer cannot be.)
 bool by_rendezvous(const Configuration& configuration) {
   const messages::MessageConfig& config = configuration.messages;
   const bool is_long = configuration.workload.size > config.eager_bytes && config.large != messages::Large::copies;
