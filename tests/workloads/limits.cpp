@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kCpuSeconds = 120;  // of one point
 
 // The groups of parameters, each in a test case of its own.
-constexpr std::array<std::string_view, 22> kGroups{
+constexpr std::array<std::string_view, 24> kGroups{
     "axi",     "background",     "cluster",         "cpu",    "ddr",         "elan",    "elan_driver", "elan_library",
     "exanest", "exanest_driver", "exanest_library", "inject", "messages",    "network", "os",          "reuse",
     "sched",   "series",         "simulation",      "smmu",   "smmu_driver", "socket",  "strategy",    "workload"};
