@@ -38,6 +38,9 @@ struct Measured {
   std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
 };
 
+// Of the faults, those of this cause.
+inline std::string metric_of(const os::FaultCauseDoc& cause) { return std::string("faults_") + cause.name; }
+
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Programs& programs,
                     const Measured& measured, const Background& background, const TimeSeries& series);
 

@@ -199,11 +199,7 @@ void check_ping_pong(const Configuration& configuration, const AddConflict& add)
   check_pairs(configuration, add);
   check_whole_transfers(configuration, add);
   check_notices(configuration, add);
-  if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
-    add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},
-        "each rank is source and destination, and the SMMU lets all accesses of a process stall or none",
-        "let both stall, or neither");
-  }
+  check_faults_alike(configuration, add);
 }
 
 std::vector<Need> needs_of_ping_pong(const Configuration& configuration) {

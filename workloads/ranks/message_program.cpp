@@ -14,7 +14,7 @@ using messages::Messenger;
 using rdma::NoticeKind;
 using sim::Task;
 
-// Each rank is source and destination, and the SMMU lets all accesses of a process stall or none.
+// Each rank is source and destination: check_faults_alike().
 MessageProgram::MessageProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
                                const std::vector<unsigned>& nodes)
     : RankProgram(configuration, cluster, seed, [&] {
@@ -106,11 +106,7 @@ void check_messages_of_ranks(const Configuration& configuration, std::size_t ran
             (ranks - 1) * config.slots, nic.most_waiting_events()),
         "take fewer slots or ranks, or a longer event queue");
   }
-  if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
-    add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},
-        "each rank is source and destination, and the SMMU lets all accesses of a process stall or none",
-        "let both stall, or neither");
-  }
+  check_faults_alike(configuration, add);
 }
 
 namespace {

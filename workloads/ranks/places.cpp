@@ -95,6 +95,14 @@ void check_whole_transfers(const Configuration& configuration, const AddConflict
   }
 }
 
+void check_faults_alike(const Configuration& configuration, const AddConflict& add) {
+  if (configuration.strategy.on_source_fault->stalls != configuration.strategy.on_destination_fault->stalls) {
+    add({"strategy.on_source_fault", "strategy.on_destination_fault", "workload.kind"},
+        "each rank is source and destination, and the SMMU lets all accesses of a process stall or none",
+        "let both stall, or neither");
+  }
+}
+
 // A rank asks for one buffer at a time, and lets go of others meanwhile.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
   check_asked({senders * (configuration.workload.window + std::size_t{1}), configuration.workload.size},

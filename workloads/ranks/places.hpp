@@ -31,6 +31,8 @@ void check_pairs(const Configuration& configuration, const AddConflict& add);
 bool check_nodes(const std::vector<unsigned>& nodes, const Configuration& configuration, const AddConflict& add);
 // Ranks have a rendezvous of their own, which knows whole transfers only.
 void check_whole_transfers(const Configuration& configuration, const AddConflict& add);
+// That either end's faults stall, or neither's: of ranks each of which is source and destination.
+void check_faults_alike(const Configuration& configuration, const AddConflict& add);
 // The messages about buffers that so many senders may have under way to one rank, against the places of its mailbox.
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add);
 // Bytes of a buffer's pages.
