@@ -6,6 +6,13 @@
 
 namespace faultline::rdma {
 
+// A pin that nothing finds any more: it is still to be let go.
+struct Gone {
+  os::PinId pinned;
+  std::uint64_t bytes;
+};
+using GoneOnes = sim::SmallVector<Gone, 8>;
+
 // The pages are pinned to be written whatever the transfer does with them, as verbs' registrations with local write
 // access are. An error leaves nothing pinned.
 sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer);

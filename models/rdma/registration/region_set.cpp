@@ -35,7 +35,7 @@ RegionSet::Ended RegionSet::end_use(Buffer buffer) {
   return {true, region};
 }
 
-RegionSet::Gone RegionSet::take_out(Place region) {
+Gone RegionSet::take_out(Place region) {
   const Gone gone{region->pinned, region->bytes()};
   regions_.erase(region);
   return gone;

@@ -7,8 +7,7 @@
 #include <list>
 #include <optional>
 
-#include "models/os/vm/vm.hpp"
-#include "models/rdma/registration/registration.hpp"
+#include "models/rdma/registration/pinned_range.hpp"
 #include "models/sim/recycling.hpp"
 
 namespace faultline::rdma {
@@ -32,13 +31,6 @@ class RegionSet {
   };
   using Regions = std::list<Region, sim::Recycling<Region>>;
   using Place = Regions::iterator;
-  // A pin that no region has any more: it is still to be let go.
-  struct Gone {
-    os::PinId pinned;
-    std::uint64_t bytes;
-  };
-  using GoneOnes = sim::SmallVector<Gone, 8>;
-
   std::size_t size() const { return regions_.size(); }
 
   // Begins a use of a region around the buffer: the one that was acquired last, if there are several. False: there is
