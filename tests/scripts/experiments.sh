@@ -27,7 +27,7 @@ done
 # Each platform, between its first MPSoC and its last.
 declare -A last=([exanest-qfdb]=3 [exanest-blade]=15 [exanest-prototype]=127 [torus-4x4x4]=63 [fat-tree-64]=63
   [dragonfly-72]=71 [elan3]=63 [elan4]=63 [myrinet-pm]=63 [myrinet-pm-166]=63
-  [wide-100g]=3 [wide-400g]=3)
+  [wide-100g]=3 [wide-400g]=3 [ethernet-openmx]=63)
 platforms=0
 for file in "$configs"/platforms/*.toml; do
   name="$(basename "$file" .toml)"
