@@ -143,7 +143,7 @@ void check_transfers_in_queue(UnderWay under_way, std::vector<std::string> keys,
 void check_asked(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
                  const AddConflict& add) {
   const rdma::Strategy& strategy = configuration.strategy;
-  if (!strategy.asks_target()) return;
+  if (!strategy.serves_at_target()) return;
   const unsigned places = configuration.machine.nic->most_waiting_messages();
   const std::size_t asking = under_way.transfers * strategy.most_asked(under_way.bytes);
   if (strategy.pipeline.is_used()) keys.emplace_back("strategy.pipeline_depth");

@@ -18,9 +18,18 @@ Initiator::Initiator(rdma::Endpoint& own, rdma::Endpoint& target, const rdma::St
       check_(std::move(check)),
       turn_(own.vm().context().loop, 1),
       work_(own.vm().config(), own.cpu()),
-      posted_(own.vm().config(), own.cpu()) {}
+      posted_(own.vm().config(), own.cpu()) {
+  if (const auto terms = strategy.registration->lease_terms()) {
+    leases_.emplace(own, *terms,
+                    Leases::Asking{[this](cpu::Execution& thread, Message move, unsigned words) {
+                                     return send_move(thread, move, words);
+                                   },
+                                   [this](cpu::Execution& thread) { return hear_moved(thread); }});
+  }
+}
 
 Task<void> Initiator::prepare(cpu::Execution& thread, Moving& moving) {
+  if (leases_) co_return co_await prepare_held(thread, moving);
   if (!strategy_.asks_target()) co_return;
   if (!strategy_.deferred) co_return co_await prepare_now(thread, moving);
   waiting_.push_back(&moving);
@@ -53,6 +62,35 @@ Task<void> Initiator::prepare_now(cpu::Execution& thread, Moving& moving) {
   co_await say(thread, kPrepare, moving, 0);
   co_await prepare_part(thread, moving);
   if (!moving.is_pipelined()) turn_.release();
+}
+
+os::Range Initiator::remote_range(const Moving& moving) {
+  const std::uint64_t begin = moving.move.remote.address;
+  return {sim::page_begin(begin), sim::page_end(begin + moving.move.bytes)};
+}
+
+Task<void> Initiator::prepare_held(cpu::Execution& thread, Moving& moving) {
+  co_await turn_.acquire();
+  co_await leases_->begin(thread, remote_range(moving), moving.move.slot, acquire(thread, moving));
+  turn_.release();
+  ++moving.prepared;
+}
+
+Task<void> Initiator::send_move(cpu::Execution& thread, Message move, unsigned words) {
+  move[0] = kMove;
+  return own_.send(thread, target_.node(), target_.process().id(), move, words);
+}
+
+Task<void> Initiator::hear_moved(cpu::Execution& thread) {
+  const Message answer = co_await own_.receive(thread);
+  if (answer[0] != kMoved) throw std::logic_error("a target has answered what nobody has asked");
+}
+
+Task<void> Initiator::forget(cpu::Execution& thread, os::Range range, std::uint64_t slot) {
+  if (!leases_) co_return;
+  co_await turn_.acquire();
+  co_await leases_->forget(thread, range, slot);
+  turn_.release();
 }
 
 // The next part, at both ends.
@@ -138,6 +176,7 @@ Task<Status> Initiator::wait(cpu::Execution& thread, Moving& moving) {
 }
 
 Task<void> Initiator::let_go(cpu::Execution& thread, Moving& moving) {
+  if (leases_) leases_->end(remote_range(moving));
   return release(thread, moving, moving.parts.size() - 1);
 }
 

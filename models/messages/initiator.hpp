@@ -8,12 +8,15 @@
 //   co_await initiator.let_go(thread, moving);   // of its own memory
 //   co_await initiator.settle(thread, moving);   // the target has let go of its memory, too
 //
-// A deferred transfer is prepared and posted by a thread of the library: prepare() and post() return at once.
+// A deferred transfer is prepared and posted by a thread of the library: prepare() and post() return at once. Of a
+// strategy with leases the target is asked for what the initiator does not hold, and for nothing else.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 
+#include "models/messages/leases.hpp"
 #include "models/messages/protocol.hpp"
 #include "models/os/ipc.hpp"
 #include "models/rdma/endpoint.hpp"
@@ -66,9 +69,16 @@ class Initiator {
   sim::Task<rdma::Status> wait(cpu::Execution& thread, Moving& moving);
   sim::Task<void> let_go(cpu::Execution& thread, Moving& moving);
   sim::Task<void> settle(cpu::Execution& thread, Moving& moving);
+  // The target's program is about to unmap memory that no transfer uses any more: the initiator gives back what it
+  // holds of it. `slot`: a buffer of the initiator's at the target.
+  sim::Task<void> forget(cpu::Execution& thread, os::Range range, std::uint64_t slot);
 
  private:
   sim::Task<void> prepare_now(cpu::Execution& thread, Moving& moving);
+  sim::Task<void> prepare_held(cpu::Execution& thread, Moving& moving);
+  sim::Task<void> send_move(cpu::Execution& thread, rdma::Message move, unsigned words);
+  sim::Task<void> hear_moved(cpu::Execution& thread);
+  static os::Range remote_range(const Moving& moving);
   sim::Task<void> post_now(cpu::Execution& thread, Moving& moving);
   sim::Task<void> prepare_part(cpu::Execution& thread, Moving& moving);
   sim::Task<void> acquire(cpu::Execution& thread, Moving& moving);
@@ -90,7 +100,8 @@ class Initiator {
   rdma::Endpoint& target_;
   const rdma::Strategy& strategy_;
   const Check check_;
-  sim::Semaphore turn_;  // to ask and to hear the answer, whichever thread does
+  sim::Semaphore turn_;           // to ask and to hear the answer, whichever thread does
+  std::optional<Leases> leases_;  // where the strategy has terms
   // Of deferred transfers.
   cpu::Execution* helper_ = nullptr;
   sim::Deque<Moving*> waiting_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What initiator and target tell each other about a transfer. Each message: what it is, the target's buffer by number,
-// and of which part it is.
+// and of which part it is; or what is to be moved.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ enum Kind : std::uint64_t {
   kReady = 3,    // to the initiator: the part is prepared
   kLater = 4,    // to the initiator: the part finds no room before others have gone
   kLetGo = 5,    // to the initiator: all parts are let go of
+  kMove = 6,     // to the target: pages that the initiator gives back, and takes (MoveWords)
+  kMoved = 7,    // to the initiator: that is done
 };
 
 // Throws where there is an error: a registration has failed for good, with what was done to a buffer.

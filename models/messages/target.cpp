@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "models/messages/leases.hpp"
+
 namespace faultline::messages {
 
 using os::Error;
@@ -16,6 +18,10 @@ Task<void> Target::serve(std::function<Task<void>(std::uint64_t slot)> used) {
   for (;;) {
     const Message request = co_await endpoint_.receive(endpoint_.thread());
     const std::uint64_t number = request[1];
+    if (request[0] == kMove) {
+      co_await move_pages(request);
+      continue;
+    }
     if (request[0] == kRelease) {
       co_await release(number, request[2]);
       continue;
@@ -53,6 +59,16 @@ Task<void> Target::release(std::uint64_t number, std::size_t part) {
   check_(co_await buffer.release(endpoint_.thread()), "preparing or releasing", endpoint_.vm());
   if (++served.let_go == served.parts.size()) co_return co_await answer(number, kLetGo, part);
   co_await prepare_ahead(number);
+}
+
+Task<void> Target::move_pages(const Message& request) {
+  const std::uint64_t number = request[1];
+  rdma::Endpoint& initiator = *slots_.at(number).slot.initiator;
+  const std::uint64_t name = std::uint64_t{initiator.node()} << 32 | initiator.process().id();
+  auto [back, taken] = MoveWords::from_message(request);
+  check_(co_await endpoint_.registration().lease(endpoint_.thread(), name, std::move(back), std::move(taken)),
+         "pinning", endpoint_.vm());
+  co_await endpoint_.send(endpoint_.thread(), initiator.node(), initiator.process().id(), {kMoved, number}, 2);
 }
 
 Task<void> Target::answer(std::uint64_t number, Kind kind, std::size_t part) {

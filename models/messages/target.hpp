@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program at the target of transfers that it prepares its buffers for: it does what initiators ask, for ever, on
-// its own thread.
+// The program at the target of transfers that it prepares its buffers for, or whose pages initiators hold: it does what
+// initiators ask, for ever, on its own thread.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,7 @@ class Target {
     std::size_t let_go = 0;    // of these
   };
   sim::Task<void> prepare_ahead(std::uint64_t number);
+  sim::Task<void> move_pages(const rdma::Message& request);
   sim::Task<void> release(std::uint64_t number, std::size_t part);
   sim::Task<void> answer(std::uint64_t number, Kind kind, std::size_t part);
 

@@ -234,7 +234,7 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
   }
   if ((s.pipeline.is_used() || s.deferred) && !s.asks_target()) {
     found.push_back({{s.pipeline.is_used() ? "strategy.pipeline" : "strategy.deferred", "strategy.registration"},
-                     "the registration has nothing to prepare for a transfer",
+                     "the registration does not prepare both ends for each transfer",
                      "set strategy.registration to " + able(s.registration, &Abilities::asks_target)});
   }
   for (sim::Conflict& conflict : s.pipeline.conflicts()) found.push_back(std::move(conflict));

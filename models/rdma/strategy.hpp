@@ -40,6 +40,8 @@ class Strategy {
 
   // The target has work to do for each transfer, so that an initiator must ask it to.
   bool asks_target() const { return registration->abilities().asks_target; }
+  // A program at the target does what initiators ask for, for each transfer or now and then.
+  bool serves_at_target() const { return asks_target() || registration->lease_terms().has_value(); }
   // Of a transfer of so many bytes: parts under way at a time, each of which is a descriptor of its own, and messages
   // of its initiator that may wait at its target.
   std::size_t most_posted(std::uint64_t bytes) const { return pipeline.most_parts(bytes); }

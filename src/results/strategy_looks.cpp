@@ -42,7 +42,9 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"pin-overlapped", 31},
                                                {"pin-pipelined", 32},
                                                {"pin-pipelined-growing", 33},
-                                               {"pin-deferred", 34}};
+                                               {"pin-deferred", 34},
+                                               {"firehose", 35},
+                                               {"firehose-private", 36}};
 
 }  // namespace
 

@@ -156,6 +156,7 @@ class Stage : public sim::StepListener {
   Task<bool> map_anew(Lane& lane) {
     os::Vm& vm = there->vm();
     cpu::Execution& thread = mapper(*there);
+    co_await give_back(lane);
     co_await there->buffer(lane.remote, lane.bytes).remove(thread);
     co_await unmap(*there, lane.remote, lane.bytes);
     os::MmapOptions options;
@@ -168,7 +169,7 @@ class Stage : public sim::StepListener {
     std::ranges::find(lanes_, lane.slot, &Lane::slot)->remote = lane.remote;
     co_await vm.touch_range(thread, there->process(), lane.remote, lane.bytes, true);
     co_await add(*there, lane.remote, lane.bytes);
-    if (strategy_.asks_target()) answering_->move_slot(lane.slot, there->buffer(lane.remote, lane.bytes));
+    if (strategy_.serves_at_target()) answering_->move_slot(lane.slot, there->buffer(lane.remote, lane.bytes));
     co_return again;
   }
 
@@ -176,6 +177,7 @@ class Stage : public sim::StepListener {
   Task<void> put_away() {
     std::map<std::uint64_t, std::uint64_t> local, remote;  // each buffer once, with its length
     for (const Lane& each : lanes_) {
+      co_await give_back(each);
       co_await here->buffer(each.local, each.bytes).remove(mapper(*here));
       co_await there->buffer(each.remote, each.bytes).remove(mapper(*there));
       local[each.local] = each.bytes;
@@ -222,6 +224,7 @@ class Stage : public sim::StepListener {
   std::unique_ptr<rdma::Endpoint> here;   // source of writes
   std::unique_ptr<rdma::Endpoint> there;  // destination of writes
   std::function<void(const sim::StepRecord&)> on_each_step;
+  bool tells_initiator = true;  // whoever holds memory of the target's gives it back before that is unmapped
 
  private:
   static Task<void> main(Stage& self, std::function<Task<void>(Stage&)> program) {
@@ -248,9 +251,13 @@ class Stage : public sim::StepListener {
     co_await owner.registration().unmapping(mapper(owner), pages);
     co_await owner.vm().munmap(mapper(owner), owner.process(), pages.begin, pages.end - pages.begin);
   }
+  // Before the target's program unmaps its buffer: what the initiator holds of it.
+  Task<void> give_back(const Lane& lane) const {
+    if (tells_initiator) co_await asking_->forget(mapper(*here), {lane.remote, lane.remote + lane.bytes}, lane.slot);
+  }
   void answer(const Lane& made) {
     lanes_.push_back(made);
-    if (!strategy_.asks_target()) return;
+    if (!strategy_.serves_at_target()) return;
     answering_->add({there->buffer(made.remote, made.bytes), true, here.get()});
     if (!std::exchange(serves_, true)) tasks_.start(serve());
   }

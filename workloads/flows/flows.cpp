@@ -83,7 +83,7 @@ Task<void> Flows::run(Pair& pair) {
   while (preparing_ > 0) co_await all_prepared_;
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
-  if (configuration_.strategy.asks_target()) tasks_.start(pair.answering.serve());
+  if (configuration_.strategy.serves_at_target()) tasks_.start(pair.answering.serve());
   co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, work_done_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());

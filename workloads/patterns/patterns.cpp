@@ -83,7 +83,7 @@ Patterns::Party Patterns::open(unsigned node, bool sends) {
   party.bytes = slots * slot_bytes(sends) - offset;
   party.endpoint = open_program(configuration_, cluster_.node(node), sends);
   party.buffer = party.endpoint->map_buffer(party.bytes, offset);
-  if (!configuration_.strategy.asks_target()) {
+  if (!configuration_.strategy.serves_at_target()) {
     party.registered.push_back(party.endpoint->buffer(party.buffer, party.bytes));
     return party;
   }
@@ -154,7 +154,7 @@ Task<void> Patterns::run() {
   while (unfinished_ > 0) co_await all_ended_;
   setup_time_ = clock().now();
   co_await set_up_ends();
-  for (unsigned node = 0; configuration_.strategy.asks_target() && node < cluster_.size(); ++node) serve(node);
+  for (unsigned node = 0; configuration_.strategy.serves_at_target() && node < cluster_.size(); ++node) serve(node);
   start_everywhere(&Patterns::warm_up);
   while (unfinished_ > 0) co_await all_ended_;
   co_await measurement_begins(cluster_.loop);

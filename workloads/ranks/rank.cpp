@@ -27,7 +27,7 @@ Task<void> Rank::set_up(bool asks) {
   for (const Memory& memory : memories_) {
     check_buffer(co_await buffer(memory).add(thread()), "setting up", endpoint_->vm());
   }
-  if (!asks || !program_.strategy().asks_target()) co_return;
+  if (!asks || !program_.strategy().serves_at_target()) co_return;
   serve_beside("server", [this](cpu::Execution& thread) {
     server_ = &thread;
     return serve();
@@ -62,10 +62,12 @@ Task<Transfer> Rank::begin(rdma::Operation operation, const Memory& own, const M
   const rdma::RemoteBuffer remote{far.node(), peer.process_, other.address};
   endpoint_->keeps_core();
   Transfer made{own, other, operation, program_.now(), {*endpoint_, operation, own.address, remote, own.bytes}, {}, {}};
-  if (program_.strategy().asks_target()) {
+  if (program_.strategy().registration->lease_terms()) {
+    co_await leases_of(other.rank).begin(thread(), range_of(other), number_, acquire(own, reads));
+  } else if (program_.strategy().asks_target()) {
     co_await hear_of_releases(other.rank);
     co_await ask(other, kPrepare, !reads);
-    check_buffer(co_await buffer(own).acquire(thread(), reads), "preparing", endpoint_->vm());
+    co_await acquire(own, reads);
     co_await receive(kReady, other.rank);
   }
   rdma::Endpoint& source = reads ? far : *endpoint_;
@@ -90,7 +92,9 @@ Task<rdma::Status> Rank::wait(Transfer& transfer) {
     if (!(to.vm().read(to.process(), address, bytes) == transfer.expected)) program_.count_wrong_data();
   }
   const bool asks = program_.strategy().asks_target();
-  if (asks) check_buffer(co_await buffer(transfer.own).release(thread()), "releasing", endpoint_->vm());
+  const bool holds = program_.strategy().registration->lease_terms().has_value();
+  if (holds) leases_of(transfer.other.rank).end(range_of(transfer.other));
+  if (asks || holds) check_buffer(co_await buffer(transfer.own).release(thread()), "releasing", endpoint_->vm());
   transfer.end = program_.now();
   transfer.told.ended(transfer.end, done);
   if (asks) {
@@ -98,6 +102,24 @@ Task<rdma::Status> Rank::wait(Transfer& transfer) {
     ++releasing_[transfer.other.rank];
   }
   co_return status;
+}
+
+// Made for the first transfer to that rank.
+messages::Leases& Rank::leases_of(unsigned rank) {
+  const auto found = leases_.find(rank);
+  if (found != leases_.end()) return found->second;
+  const messages::Leases::Asking asking{
+      [this, rank](cpu::Execution& by, Message move, unsigned words) {
+        const Rank& to = program_.rank(rank);
+        move[0] = kMove;
+        return endpoint_->send(by, to.endpoint().node(), to.process_, move, words);
+      },
+      [this, rank](cpu::Execution&) -> Task<void> { co_await receive(kReady, rank); }};
+  return leases_.try_emplace(rank, *endpoint_, *program_.strategy().registration->lease_terms(), asking).first->second;
+}
+
+Task<void> Rank::acquire(const Memory& own, bool written) {
+  check_buffer(co_await buffer(own).acquire(thread(), written), "preparing", endpoint_->vm());
 }
 
 Task<void> Rank::hear_of_releases(unsigned rank) {
@@ -155,6 +177,14 @@ Task<std::uint64_t> Rank::hear(unsigned rank) { co_return (co_await receive(kWor
 Task<void> Rank::serve() {
   for (;;) {
     const Message message = co_await endpoint_->receive(*server_);
+    if (message[0] == kMove) {
+      auto [back, taken] = messages::MoveWords::from_message(message);
+      const Error error =
+          co_await endpoint_->registration().lease(*server_, message[1], std::move(back), std::move(taken));
+      check_buffer(error, "pinning", endpoint_->vm());
+      co_await send(static_cast<unsigned>(message[1]), kReady, 0);
+      continue;
+    }
     if (message[0] != kPrepare && message[0] != kRelease) {
       inbox_.push_back(message);
       arrived_.notify_all();

@@ -13,11 +13,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/messages/leases.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/task.hpp"
@@ -93,7 +95,7 @@ class Rank {
 
  private:
   friend class RankProgram;
-  enum Kind : std::uint64_t { kWord, kBarrier, kPrepare, kRelease, kReady };
+  enum Kind : std::uint64_t { kWord, kBarrier, kPrepare, kRelease, kReady, kMove };
 
   // Opens the device and registers all memory. `asks`: other ranks will ask it to prepare its memory, where the
   // strategy wants that.
@@ -109,6 +111,12 @@ class Rank {
   sim::Task<void> serve();
   sim::Task<void> serve_until_killed(std::function<sim::Task<void>(cpu::Execution&)> serve, cpu::Execution& thread);
   sim::Task<void> ask(const Memory& other, Kind request, bool written);
+  // Of a strategy by which ranks hold each other's pages: what this one holds of another one's.
+  messages::Leases& leases_of(unsigned rank);
+  static os::Range range_of(const Memory& memory) {
+    return {sim::page_begin(memory.address), sim::page_end(memory.address + memory.bytes)};
+  }
+  sim::Task<void> acquire(const Memory& own, bool written);
   // Waits until that rank has answered each kRelease that it has been sent.
   sim::Task<void> hear_of_releases(unsigned rank);
   rdma::RegisteredBuffer buffer(const Memory& memory) { return endpoint_->buffer(memory.address, memory.bytes); }
@@ -127,6 +135,7 @@ class Rank {
   std::vector<Memory> memories_;
   std::vector<rdma::Message> inbox_;  // received, and not asked for yet; by their order
   std::vector<unsigned> releasing_;   // by rank: kRelease that have not been answered
+  std::map<unsigned, messages::Leases> leases_;
   cpu::Execution* server_ = nullptr;  // the thread that takes messages, where one serves
   sim::Signal arrived_;               // the server has put a message there, or has ended
   bool serves_ = false;

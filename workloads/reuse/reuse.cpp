@@ -89,7 +89,7 @@ Task<void> Reuse::run(Pair& pair) {
   co_await set_up(pair.target);
   setup_time_ = std::max(setup_time_, now() - begun);
   co_await set_up_.come();
-  if (strategy_.asks_target()) {
+  if (strategy_.serves_at_target()) {
     for (unsigned i = 0; i < buffers_; ++i) {
       pair.answering.add({pair.target.buffer(i, config_.size), true, pair.source.endpoint.get()});
     }
@@ -126,6 +126,8 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
   Endpoint& to = *pair.target.endpoint;
   if (is_new) {
     const sim::Time begun = now();
+    const std::uint64_t gone = pair.target.addresses[index];
+    co_await pair.asking.forget(*pair.source.mapper, {gone, gone + config_.size}, index);
     co_await on_both_sides(pair, &Reuse::remap, index);
     if (measured) {
       ++remaps_;

@@ -112,7 +112,7 @@ Task<void> Transfers::run_messages() {
 Task<void> Transfers::run_transfers() {
   co_await set_up();
   co_await set_up_ends();
-  if (strategy_.asks_target()) serve_target();
+  if (strategy_.serves_at_target()) serve_target();
   for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
   co_await run_closed_loop(config_.warmup);
   co_await measurement_begins(cluster_.loop);
@@ -243,7 +243,7 @@ Task<void> Transfers::write_again(const Lane& lane, bool target) {
   Endpoint& endpoint = endpoint_at(target);
   if (disturbed_) {
     // The target's own thread may be waiting for a request.
-    cpu::Execution& thread = target && strategy_.asks_target() ? *pagers_[1] : endpoint.thread();
+    cpu::Execution& thread = target && strategy_.serves_at_target() ? *pagers_[1] : endpoint.thread();
     check_buffer(
         co_await endpoint.vm().touch_range(thread, endpoint.process(), address_at(lane, target), config_.size, true),
         "writing", endpoint.vm());

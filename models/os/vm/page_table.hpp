@@ -28,6 +28,7 @@ struct Range {
   bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
   bool operator==(const Range&) const = default;
 };
+using Ranges = sim::SmallVector<Range, 4>;
 // The page of that size around an address.
 constexpr Range page_range(VirtualAddress va, PageSize size) {
   const VirtualAddress begin = va / bytes_of(size) * bytes_of(size);

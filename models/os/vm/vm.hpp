@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "models/os/events/cma.hpp"
@@ -170,6 +171,9 @@ class Vm {
   sim::Task<Error> unpin(cpu::Execution& exec, PinId pin, Caller caller = Caller::program);
   sim::Task<Error> unpin(cpu::Execution& exec, sim::Vector<PinId> pins, Caller caller = Caller::program);
   const Pin* find_pin(PinId pin) const;
+  // Makes several pins of one, at these addresses: a driver that pins pages in one call may let go of each by itself.
+  // `table`: a private table that has been filled with the pin, or nullptr. In the pin's order; takes no time.
+  sim::Vector<PinId> split_pin(PinId pin, PrivateTable* table, std::span<const VirtualAddress> cuts);
 
   // get_user_pages without keeping the pages: makes the range present in one system call. Like get_user_pages it ends
   // before the first page that no VMA allows to be accessed so; that is an error only for the very first page. It

@@ -110,6 +110,32 @@ sim::Task<Error> Vm::unpin(cpu::Execution& exec, sim::Vector<PinId> ids, Caller 
   co_return error;
 }
 
+// Each part is released at its share of the cost, in whole picoseconds; the first one has what is left over.
+sim::Vector<PinId> Vm::split_pin(PinId id, PrivateTable* table, std::span<const VirtualAddress> cuts) {
+  const auto found = pins_.find(id);
+  const Pin whole = std::move(found->second);
+  pins_.erase(found);
+  if (table != nullptr) table->remove_pin(id);
+  const auto pages = static_cast<std::int64_t>(whole.frames.size());
+  sim::Time left = whole.release_cost;
+  sim::Vector<PinId> parts;
+  auto frame = whole.frames.begin();
+  for (std::size_t i = 0; i <= cuts.size(); ++i) {
+    const VirtualAddress begin = i == 0 ? whole.begin : cuts[i - 1];
+    const VirtualAddress end = i == cuts.size() ? whole.begin + whole.bytes() : cuts[i];
+    const auto own = static_cast<std::int64_t>((end - begin) / kPage);
+    Pin part{.process = whole.process, .begin = begin, .write = whole.write, .frames = {frame, frame + own}};
+    frame += own;
+    part.release_cost = whole.release_cost * own / pages;
+    left -= part.release_cost;
+    parts.push_back(next_pin_++);
+    pins_.emplace(parts.back(), std::move(part));
+    if (table != nullptr) table->add_pin(parts.back());
+  }
+  pins_.at(parts.front()).release_cost += left;
+  return parts;
+}
+
 const Pin* Vm::find_pin(PinId pin) const {
   const auto found = pins_.find(pin);
   return found == pins_.end() ? nullptr : &found->second;

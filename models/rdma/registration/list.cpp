@@ -12,7 +12,8 @@
   POLICY(pin_per_transfer)         \
   POLICY(pin_overlapped)           \
   POLICY(pin_once)                 \
-  POLICY(pin_cache)
+  POLICY(pin_cache)                \
+  POLICY(firehose)
 
 namespace faultline::rdma {
 

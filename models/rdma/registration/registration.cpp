@@ -16,6 +16,9 @@ Task<Error> Registration::add(cpu::Execution&, Buffer) { co_return Error::none; 
 Task<Error> Registration::acquire(cpu::Execution&, Buffer, bool) { co_return Error::none; }
 Task<Error> Registration::release(cpu::Execution&, Buffer) { co_return Error::none; }
 Task<Error> Registration::remove(cpu::Execution&, Buffer) { co_return Error::none; }
+Task<Error> Registration::lease(cpu::Execution&, std::uint64_t, os::Ranges, os::Ranges) {
+  co_return Error::unsupported;
+}
 Task<void> Registration::unmapping(cpu::Execution&, os::Range) { co_return; }
 Task<Error> Registration::await_page(cpu::Execution&, os::VirtualAddress) { co_return Error::bad_address; }
 Task<void> Registration::stop(cpu::Execution&) { co_return; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,11 @@ class Registration {
   virtual sim::Task<os::Error> release(cpu::Execution& thread, Buffer buffer);
   // Once, before the program is done with the buffer.
   virtual sim::Task<os::Error> remove(cpu::Execution& thread, Buffer buffer);
+  // Of a policy with LeaseTerms, at the target: an initiator, by a number that nobody else has, gives back pages that
+  // it holds, and takes others. Those stay pinned until it gives them back, or until the program's memory changes. An
+  // error leaves it without those that it was to take.
+  virtual sim::Task<os::Error> lease(cpu::Execution& thread, std::uint64_t initiator, os::Ranges back,
+                                     os::Ranges taken);
   // A memory hook: the program is about to unmap the pages, or to give them back.
   virtual sim::Task<void> unmapping(cpu::Execution& thread, os::Range pages);
   // The device has found nothing at this page of a private table. Ends when a registration that is being made has the
@@ -114,6 +120,13 @@ struct Abilities {
   bool fills_private_table() const { return pins || locks || knows_frames; }
 };
 
+// What an initiator may hold of a target's memory: pages that stay pinned at the target between transfers, so that the
+// initiator asks for those that it does not hold, and for no transfer whose pages it holds.
+struct LeaseTerms {
+  std::uint64_t most;  // pages that one initiator holds at one target
+  sim::Time lookup;    // of one page: user code
+};
+
 // A policy, with the parameters that it owns.
 class RegistrationPolicy {
  public:
@@ -127,6 +140,7 @@ class RegistrationPolicy {
   // What it adds to the machine, beside time: memory that is held, cores that poll. Empty: nothing.
   virtual std::string_view adds() const { return ""; }
   virtual Abilities abilities() const { return {}; }
+  virtual std::optional<LeaseTerms> lease_terms() const { return std::nullopt; }
   // Its own parameters, in the group strategy.GROUP of the table; see parameter_group().
   virtual void declare(sim::ParameterTable&) {}
   // Values, of its own parameters or of the strategy's, that it cannot go with; asked of the chosen policy alone.
