@@ -13,6 +13,7 @@ void MessageConfig::declare(sim::ParameterTable& table) {
        {"rendezvous-read", Way::rendezvous_read},
        {"rendezvous-write", Way::rendezvous_write},
        {"copies", Way::copies},
+       {"pipeline", Way::pipeline},
        {"sockets", Way::sockets}},
       {"which way messages go: the one that their length asks for, as libraries have it; or all of them one "
        "way, to compare the ways. sockets: not by the library, but through the kernels of both nodes, as "
@@ -37,10 +38,12 @@ void MessageConfig::declare(sim::ParameterTable& table) {
       "large", large,
       {{"rendezvous-read", Large::rendezvous_read},
        {"rendezvous-write", Large::rendezvous_write},
-       {"copies", Large::copies}},
+       {"copies", Large::copies},
+       {"pipeline", Large::pipeline}},
       {"how longer messages go: the receiver reads them from the sender's buffer; the sender writes them into "
-       "the receiver's; or chunk by chunk through the slots, copied at both ends, so that nothing is "
-       "registered",
+       "the receiver's; chunk by chunk through the slots, copied at both ends, so that nothing is "
+       "registered; or the begin copied, and the rest written in parts that both ends register while others are "
+       "under way (the pipeline of Open MPI's ob1)",
        "", setting});
   table.add_bytes(
       "chunk_first", chunk_first, {64, std::uint64_t{1} << 20},
@@ -50,6 +53,19 @@ void MessageConfig::declare(sim::ParameterTable& table) {
       "chunk_last", chunk_last, {64, std::uint64_t{1} << 20},
       {"the longest chunk of a message that is copied",
        "assumed: a slot; Denis ends at 128 KiB, on faster processors. The experiment copies takes 32 KiB", assumed});
+  table.add_bytes("pipeline_copied", pipeline_copied, {0, std::uint64_t{1} << 30},
+                  {"of a message that goes by pipeline: bytes behind its first chunk that are copied, while the first "
+                   "parts are registered",
+                   "Open MPI: btl_*_rdma_pipeline_send_length, 8 KiB of its ofi BTL; assumed to be more where pins take "
+                   "longer",
+                   assumed});
+  table.add_bytes("pipeline_part", pipeline_part, {4096, std::uint64_t{1} << 32},
+                  {"the parts in which the rest of such a message is registered and written; the last one is shorter",
+                   "Open MPI: btl_*_rdma_pipeline_frag_size, 4 MiB of its ofi BTL; assumed to be less on a slower link",
+                   assumed});
+  table.add_count("pipeline_depth", pipeline_depth, {1u, 64u},
+                  {"parts of such a message that its receiver has registered at a time",
+                   "Open MPI: pml_ob1_recv_pipeline_depth = 4 (ompi/mca/pml/ob1)", published});
   table.add_choice("progress", progress, {{"in-calls", Progress::in_calls}, {"thread", Progress::thread}},
                    {"who takes what has come: the program, while it waits in a call of the library; or a thread of the "
                     "library, which polls and occupies a core",
@@ -70,6 +86,7 @@ Large MessageConfig::way_of_large() const {
     case Way::rendezvous_read: return Large::rendezvous_read;
     case Way::rendezvous_write: return Large::rendezvous_write;
     case Way::copies: return Large::copies;
+    case Way::pipeline: return Large::pipeline;
     default: return large;
   }
 }

@@ -16,6 +16,7 @@ enum class Large : std::uint8_t {
   rendezvous_read,   // the receiver reads it from the sender's buffer
   rendezvous_write,  // the sender writes it into the receiver's buffer, when the receiver has told where that is
   copies,            // through the slots, in chunks that grow; no buffer is registered
+  pipeline,          // its begin with the envelope, then some copies while the first parts are registered, then parts
 };
 
 // Which way all messages go.
@@ -25,6 +26,7 @@ enum class Way : std::uint8_t {
   rendezvous_read,
   rendezvous_write,
   copies,
+  pipeline,
   sockets,  // through the kernels of both nodes
 };
 
@@ -47,6 +49,9 @@ struct MessageConfig {
   Large large = Large::rendezvous_read;
   std::uint64_t chunk_first = 4096;
   std::uint64_t chunk_last = 16384;
+  std::uint64_t pipeline_copied = std::uint64_t{32} << 10;
+  std::uint64_t pipeline_part = std::uint64_t{128} << 10;
+  unsigned pipeline_depth = 4;
   Progress progress = Progress::in_calls;
   sim::Time call = 300ns;
   sim::Time match = 20ns;

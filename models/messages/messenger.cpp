@@ -109,7 +109,7 @@ Task<Outcome> Messenger::wait(cpu::Execution& thread, RequestId request) {
     if (!waited.done) co_await own_.poll(thread, [this] { return has_work(); });
   }
   waits_for_ = 0;
-  co_await release(thread, request);  // of one whose other rank has failed
+  co_await release_all(thread, request);  // of one whose other rank has failed
   const Outcome outcome = waited.outcome;
   requests_.erase(request);
   co_return outcome;
@@ -183,7 +183,7 @@ Task<void> Messenger::reap(cpu::Execution& thread) {
     to.writing &= ~(std::uint32_t{1} << ended.which);
     if (status != Status::done) fail(to);
   } else {
-    co_await moved(thread, ended.which, status == Status::done);
+    co_await moved(thread, ended, status == Status::done);
   }
 }
 
@@ -196,7 +196,7 @@ void Messenger::fail(Peer& to) {
   const std::uint32_t rank = rank_of(to);
   for (auto& [id, request] : requests_) {
     const bool is_its = request.peer == rank || (request.peer == kAny && request.selector.source == rank);
-    if (is_its && !request.done && !request.moves) end(id, Ended::failed);
+    if (is_its && !request.done && request.posts == 0) end(id, Ended::failed);
   }
 }
 
@@ -209,10 +209,7 @@ Task<void> Messenger::take(cpu::Execution& thread, const Packet& packet) {
     case PacketKind::credits: co_return;
     case PacketKind::write_here: co_return co_await write_there(thread, packet);
     case PacketKind::send_chunks: co_return co_await send_chunks(thread, packet);
-    case PacketKind::finished:
-      if (unfinished(packet.request) == nullptr) co_return;
-      co_await release(thread, packet.request);
-      co_return end(packet.request, packet.words[0] == 0 ? requests_.at(packet.request).outcome.ended : Ended::failed);
+    case PacketKind::finished: co_return co_await take_finished(thread, packet);
     default: co_return co_await take_envelope(thread, {packet});
   }
 }
@@ -297,8 +294,8 @@ void Messenger::compare(const Request& request) {
 Messenger::Leftovers Messenger::leftovers() const {
   Leftovers left{.requests = requests_.size(), .unreceived = arrived_.size()};
   for (const Peer& each : peers_) left.kept_back += each.waiting.size() + each.chunking.size();
-  for (const auto& [message, each] : arrived_) left.held_slots += each.packet.kind == PacketKind::eager ? 1 : 0;
-  for (const auto& [id, each] : requests_) left.registered += each.registered > 0 ? 1 : 0;
+  for (const auto& [message, each] : arrived_) left.held_slots += each.packet.lies_in_slot() ? 1 : 0;
+  for (const auto& [id, each] : requests_) left.registered += each.registered.empty() ? 0 : 1;
   return left;
 }
 

@@ -6,9 +6,9 @@
 //   RequestId received = co_await messenger.receive(thread, {.source = 1, .tag = kAny}, {address, bytes});
 //   Outcome outcome = co_await messenger.wait(thread, received);
 //
-// A message goes one of four ways, by its length (MessageConfig): within a small message of the NIC; through a slot of
+// A message goes one of five ways, by its length (MessageConfig): within a small message of the NIC; through a slot of
 // the receiver's; from buffer to buffer by a rendezvous, registered by the strategy at both ends; in chunks through the
-// slots. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits,
+// slots; or by pipeline, which is chunks first and then parts from buffer to buffer. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits,
 // or takes a way that needs none. Of a message that was announced a record remains.
 #pragma once
 
@@ -89,6 +89,13 @@ class Messenger {
   static std::uint64_t bytes_of_slots(unsigned ranks, const MessageConfig& config);
 
  private:
+  // Of a send, the bytes that are still to be copied.
+  struct Chunking {
+    RequestId request;
+    std::uint64_t begin;  // where the chunks begin to grow
+    std::uint64_t next;
+    std::uint64_t end;
+  };
   // Another rank, as this one knows it.
   struct Peer {
     Messenger* other = nullptr;
@@ -100,7 +107,7 @@ class Messenger {
     std::uint32_t writing = 0;  // own slots that the NIC still sends from
     std::uint32_t next_number = 0;
     sim::Deque<Packet> waiting{};      // for a credit
-    sim::Deque<RequestId> chunking{};  // sends that go in chunks
+    sim::Deque<Chunking> chunking{};   // what goes in chunks
     // From it.
     unsigned taken = 0;                              // small messages, that it does not know of
     std::uint32_t freed = 0;                         // likewise slots
@@ -112,13 +119,14 @@ class Messenger {
     Packet packet;
     unsigned slot = 0;
   };
-  enum class Moves : std::uint8_t { slot, whole };
-  // A transfer of this rank's NIC: of a slot, or of a whole message.
+  enum class Moves : std::uint8_t { slot, part };
+  // A transfer of this rank's NIC: of a slot, or of a part of a message or all of it.
   struct UnderWay {
     rdma::Posted posted;
     Moves moves;
     std::uint32_t peer;
     std::uint32_t which;  // slot, or request
+    rdma::Part part{};
   };
   class Turn;
 
@@ -141,15 +149,19 @@ class Messenger {
   sim::Task<void> begin_large(cpu::Execution& thread, RequestId id, Packet envelope);
   sim::Task<void> put(cpu::Execution& thread, Peer& peer, Packet packet);
   sim::Task<void> put_now(cpu::Execution& thread, Peer& peer, Packet packet);
-  sim::Task<void> fill_slot(cpu::Execution& thread, Peer& peer, Packet packet, std::uint64_t from);
+  sim::Task<void> fill_slot(cpu::Execution& thread, Peer& peer, Packet packet, std::uint64_t from,
+                            std::uint64_t bytes);
   sim::Task<void> write_there(cpu::Execution& thread, const Packet& packet);
   sim::Task<void> send_chunks(cpu::Execution& thread, const Packet& packet);
   sim::Task<void> push_chunks(cpu::Execution& thread, Peer& to);
   sim::Task<void> send_chunk(cpu::Execution& thread, Peer& peer);
-  sim::Task<void> move(cpu::Execution& thread, RequestId id, rdma::Operation operation, std::uint64_t remote);
+  sim::Task<void> copy_part(cpu::Execution& thread, RequestId id, rdma::Part part);
+  sim::Task<void> move(cpu::Execution& thread, RequestId id, rdma::Operation operation, std::uint64_t remote,
+                       rdma::Part part);
   sim::Task<rdma::Posted> post(cpu::Execution& thread, rdma::Operation operation, std::uint64_t local, const Peer& peer,
                                std::uint64_t remote, std::uint64_t bytes, rdma::Notice notice);
   std::uint32_t usable(const Peer& peer) const;
+  bool has_eager_slot(const Peer& peer) const;
   std::uint64_t chunk_bytes(std::uint64_t moved) const;
 
   // messenger_receive.cpp
@@ -160,7 +172,12 @@ class Messenger {
                                  std::uint64_t bytes);
   sim::Task<void> copy_from_self(cpu::Execution& thread, RequestId id, const Packet& packet);
   sim::Task<void> start_rendezvous(cpu::Execution& thread, RequestId id, const Packet& packet);
+  sim::Task<void> start_pipeline(cpu::Execution& thread, RequestId id, const Arrived& arrived);
+  sim::Task<void> ask_for_parts(cpu::Execution& thread, RequestId id);
+  sim::Task<void> ask_for_copies(cpu::Execution& thread, RequestId id, rdma::Part part);
+  sim::Task<void> ask_to_write(cpu::Execution& thread, RequestId id, rdma::Part part);
   sim::Task<void> take_chunk(cpu::Execution& thread, const Arrived& arrived);
+  sim::Task<void> take_finished(cpu::Execution& thread, const Packet& packet);
   void free_slot(unsigned from, unsigned slot);
 
   // Of both.
@@ -170,9 +187,11 @@ class Messenger {
   Request* unfinished(RequestId id);
   static void stamp(Peer& to, Packet& packet, unsigned from);
   std::uint32_t rank_of(const Peer& peer) const { return static_cast<std::uint32_t>(&peer - peers_.data()); }
-  sim::Task<os::Error> acquire(cpu::Execution& thread, RequestId id);
-  sim::Task<void> release(cpu::Execution& thread, RequestId id);
-  sim::Task<void> moved(cpu::Execution& thread, RequestId id, bool well);
+  sim::Task<os::Error> acquire(cpu::Execution& thread, RequestId id, rdma::Part part);
+  sim::Task<void> release(cpu::Execution& thread, RequestId id, rdma::Part part);
+  sim::Task<void> release_all(cpu::Execution& thread, RequestId id);
+  sim::Task<void> moved(cpu::Execution& thread, const UnderWay& ended, bool well);
+  void end_if_moved(RequestId id);
   void end(RequestId id, Ended ended);
   void compare(const Request& request);
   Peer& peer(std::uint32_t rank) { return peers_.at(rank); }

@@ -40,6 +40,8 @@ Task<void> Messenger::start(cpu::Execution& thread, RequestId id, std::uint64_t 
     co_await store_words(thread, id, packet);
   } else if (packet.kind == PacketKind::eager) {
     co_await copy_from_slot(thread, id, arrived, 0, request.bytes);
+  } else if (packet.kind == PacketKind::pipes_it) {
+    co_return co_await start_pipeline(thread, id, arrived);
   } else {
     co_return co_await start_rendezvous(thread, id, packet);
   }
@@ -83,16 +85,65 @@ Task<void> Messenger::start_rendezvous(cpu::Execution& thread, RequestId id, con
     co_return end(id, request.outcome.ended);
   }
   Error error = Error::limit;
-  if (packet.kind != PacketKind::copies_it) error = co_await acquire(thread, id);
-  Packet answer{.kind = PacketKind::send_chunks, .request = packet.request, .bytes = bytes, .words = {0, id}};
-  if (error == Error::none && packet.kind == PacketKind::reads_it) {
-    co_return co_await move(thread, id, Operation::read, packet.words[0]);
+  const rdma::Part whole{0, bytes};
+  if (packet.kind != PacketKind::copies_it) error = co_await acquire(thread, id, whole);
+  if (error != Error::none) co_return co_await ask_for_copies(thread, id, whole);
+  if (packet.kind == PacketKind::reads_it) {
+    co_return co_await move(thread, id, Operation::read, packet.words[0], whole);
   }
-  if (error == Error::none) {
-    answer.kind = PacketKind::write_here;
-    answer.words[0] = requests_.at(id).memory.address;
+  co_await ask_to_write(thread, id, whole);
+}
+
+Task<void> Messenger::ask_for_copies(cpu::Execution& thread, RequestId id, rdma::Part part) {
+  const Request& request = requests_.at(id);
+  const auto bytes = static_cast<std::uint32_t>(part.bytes);
+  co_await put(thread, peer(request.peer),
+               {.kind = PacketKind::send_chunks,
+                .request = request.other,
+                .bytes = bytes,
+                .words = {0, id, part.offset, request.bytes}});
+}
+
+Task<void> Messenger::ask_to_write(cpu::Execution& thread, RequestId id, rdma::Part part) {
+  const Request& request = requests_.at(id);
+  const auto bytes = static_cast<std::uint32_t>(part.bytes);
+  co_await put(thread, peer(request.peer),
+               {.kind = PacketKind::write_here,
+                .request = request.other,
+                .bytes = bytes,
+                .words = {request.memory.address + part.offset, id, part.offset, request.bytes}});
+}
+
+// Three phases (Open MPI's ob1): the begin has come with the envelope; some more is copied, while the first parts are
+// registered; the rest is written in parts.
+Task<void> Messenger::start_pipeline(cpu::Execution& thread, RequestId id, const Arrived& arrived) {
+  const std::uint64_t bytes = requests_.at(id).bytes;
+  const std::uint64_t first = std::min(arrived.packet.words[0], bytes);
+  requests_.at(id).moved = first;
+  if (arrived.packet.lies_in_slot()) co_await copy_from_slot(thread, id, arrived, 0, first);
+  const std::uint64_t copied = std::min(config_.pipeline_copied, bytes - first);
+  requests_.at(id).asked = first + copied;
+  if (first == bytes) {  // nothing of the rest is wanted
+    co_await put(thread, peer(arrived.packet.from), {.kind = PacketKind::finished, .request = arrived.packet.request});
+    co_return end(id, requests_.at(id).outcome.ended);
   }
-  co_await put(thread, from, answer);
+  if (copied > 0) co_await ask_for_copies(thread, id, {first, copied});
+  co_await ask_for_parts(thread, id);
+}
+
+// Where a part cannot be registered all that is left is copied.
+Task<void> Messenger::ask_for_parts(cpu::Execution& thread, RequestId id) {
+  for (;;) {
+    const Request& request = requests_.at(id);
+    if (request.asked == request.bytes || request.registered.size() == config_.pipeline_depth) co_return;
+    const std::uint64_t left = request.bytes - request.asked;
+    rdma::Part part{request.asked, std::min(config_.pipeline_part, left)};
+    const Error error = co_await acquire(thread, id, part);
+    if (error != Error::none) part.bytes = left;
+    requests_.at(id).asked += part.bytes;
+    if (error != Error::none) co_return co_await ask_for_copies(thread, id, part);
+    co_await ask_to_write(thread, id, part);
+  }
 }
 
 Task<void> Messenger::take_chunk(cpu::Execution& thread, const Arrived& arrived) {
@@ -100,37 +151,80 @@ Task<void> Messenger::take_chunk(cpu::Execution& thread, const Arrived& arrived)
   const RequestId id = chunk.request;
   Request* const request = unfinished(id);
   if (request == nullptr) co_return free_slot(chunk.from, arrived.slot);
-  request->moved += chunk.bytes;
-  const bool is_last = request->moved == request->bytes;
   co_await copy_from_slot(thread, id, arrived, chunk.words[0], chunk.bytes);
-  if (!is_last || unfinished(id) == nullptr) co_return;
-  co_await release(thread, id);
-  end(id, requests_.at(id).outcome.ended);
+  if (unfinished(id) == nullptr) co_return;
+  Request& receiving = requests_.at(id);
+  receiving.moved += chunk.bytes;
+  if (receiving.moved == receiving.bytes) {
+    co_await release_all(thread, id);
+    co_return end_if_moved(id);
+  }
+  // A part that its sender could not register.
+  const std::uint64_t end = chunk.words[0] + chunk.bytes;
+  const auto part = std::ranges::find(receiving.registered, end, [](const rdma::Part& p) { return p.offset + p.bytes; });
+  if (part == receiving.registered.end()) co_return;
+  co_await release(thread, id, *part);
+  co_await ask_for_parts(thread, id);
 }
 
-Task<Error> Messenger::acquire(cpu::Execution& thread, RequestId id) {
+// What the other rank's NIC has moved. A sender whose memory has been read learns so of all of it.
+Task<void> Messenger::take_finished(cpu::Execution& thread, const Packet& packet) {
+  const RequestId id = packet.request;
+  Request* const request = unfinished(id);
+  if (request == nullptr) co_return;
+  if (packet.words[0] != 0) request->part_failed = true;
+  if (request->sends || request->part_failed) {
+    co_await release_all(thread, id);
+    co_return end(id, packet.words[0] == 0 ? request->outcome.ended : Ended::failed);
+  }
+  request->moved += packet.bytes;
+  co_await release(thread, id, {packet.words[1], packet.bytes});
+  co_await ask_for_parts(thread, id);
+  end_if_moved(id);
+}
+
+Task<Error> Messenger::acquire(cpu::Execution& thread, RequestId id, rdma::Part part) {
   const Request& request = requests_.at(id);
-  const std::uint64_t bytes = request.bytes;
-  const rdma::RegisteredBuffer buffer = own_.buffer(request.memory.address, bytes);
-  const Error error = co_await buffer.acquire(thread, !request.sends);
+  const rdma::RegisteredBuffer buffer = own_.buffer(request.memory.address, request.memory.bytes);
+  const Error error = co_await buffer.part(part.offset, part.bytes).acquire(thread, !request.sends);
   if (error != Error::none && error != Error::limit) check_(error, "registering", vm());
-  requests_.at(id).registered = error == Error::none ? bytes : 0;
+  if (error == Error::none) requests_.at(id).registered.push_back(part);
   co_return error;
 }
 
-Task<void> Messenger::release(cpu::Execution& thread, RequestId id) {
+// Nothing, if the part is not registered.
+Task<void> Messenger::release(cpu::Execution& thread, RequestId id, rdma::Part part) {
   Request& request = requests_.at(id);
-  const std::uint64_t bytes = std::exchange(request.registered, 0);
-  if (bytes > 0) check_(co_await own_.buffer(request.memory.address, bytes).release(thread), "releasing", vm());
+  const auto found = std::ranges::find(request.registered, part);
+  if (found == request.registered.end()) co_return;
+  request.registered.erase(found);
+  const rdma::RegisteredBuffer buffer = own_.buffer(request.memory.address, request.memory.bytes);
+  check_(co_await buffer.part(part.offset, part.bytes).release(thread), "releasing", vm());
 }
 
-// By a transfer of this rank's NIC. The other rank may use its memory again.
-Task<void> Messenger::moved(cpu::Execution& thread, RequestId id, bool well) {
-  co_await release(thread, id);
-  const Request request = requests_.at(id);
-  const Packet told{.kind = PacketKind::finished, .request = request.other, .words = {well ? 0U : 1U}};
+Task<void> Messenger::release_all(cpu::Execution& thread, RequestId id) {
+  while (!requests_.at(id).registered.empty()) co_await release(thread, id, requests_.at(id).registered.back());
+}
+
+// By a transfer of this rank's NIC. The other rank may use that memory again. What is registered whole at the sender may
+// be more than the receiver wants.
+Task<void> Messenger::moved(cpu::Execution& thread, const UnderWay& ended, bool well) {
+  const RequestId id = ended.which;
+  if (config_.way_of_large() == Large::pipeline) {
+    co_await release(thread, id, ended.part);
+  } else {
+    co_await release_all(thread, id);
+  }
+  Request& request = requests_.at(id);
+  --request.posts;
+  request.moved += well ? ended.part.bytes : 0;
+  if (!well) request.part_failed = true;
+  const Packet told{.kind = PacketKind::finished,
+                    .request = request.other,
+                    .bytes = static_cast<std::uint32_t>(ended.part.bytes),
+                    .words = {well ? 0U : 1U, ended.part.offset}};
   co_await put(thread, peer(request.peer), told);
-  end(id, well ? request.outcome.ended : Ended::failed);
+  if (unfinished(id) != nullptr) end_if_moved(id);
 }
 
 }  // namespace faultline::messages

@@ -47,7 +47,7 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
                   .tag = request.selector.tag,
                   .request = id,
                   .bytes = static_cast<std::uint32_t>(request.bytes)};
-  const bool has_slot = usable(to) != 0 && static_cast<unsigned>(std::popcount(to.eager)) < config_.eager_slots();
+  const bool has_slot = has_eager_slot(to);
   const bool by_length = config_.way == Way::by_length;
   const bool is_whole = request.bytes <= (by_length ? config_.short_bytes : 0);
   const bool is_eager = by_length ? request.bytes <= config_.eager_bytes : config_.way == Way::eager;
@@ -62,7 +62,7 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
     end(id, Ended::well);
   } else if (is_eager && (has_slot || !config_.honours_credits)) {
     envelope.kind = PacketKind::eager;
-    co_await fill_slot(thread, to, envelope, request.memory.address);
+    co_await fill_slot(thread, to, envelope, request.memory.address, request.bytes);
     if (unfinished(id) != nullptr) end(id, Ended::well);
   } else {
     co_await begin_large(thread, id, envelope);
@@ -70,19 +70,28 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
 }
 
 // Memory that is to be read must be registered before the receiver knows of it; memory that is to be written from may
-// be while the receiver prepares its own. What cannot be registered is copied.
+// be while the receiver prepares its own. What cannot be registered is copied. What goes by pipeline takes its first
+// chunk with the envelope, if there is a slot.
 Task<void> Messenger::begin_large(cpu::Execution& thread, RequestId id, Packet envelope) {
   Peer& to = peer(requests_.at(id).peer);
+  const rdma::Part whole{0, requests_.at(id).bytes};
   envelope.kind = PacketKind::copies_it;
-  if (config_.way_of_large() == Large::rendezvous_read) {
-    const Error error = co_await acquire(thread, id);
+  if (config_.way_of_large() == Large::pipeline) {
+    envelope.kind = PacketKind::pipes_it;
+    if (has_eager_slot(to)) {
+      const std::uint64_t first = std::min(config_.chunk_first, whole.bytes);
+      envelope.words[0] = requests_.at(id).moved = first;
+      co_return co_await fill_slot(thread, to, envelope, requests_.at(id).memory.address, first);
+    }
+  } else if (config_.way_of_large() == Large::rendezvous_read) {
+    const Error error = co_await acquire(thread, id, whole);
     if (error == Error::none) envelope.kind = PacketKind::reads_it;
     envelope.words[0] = requests_.at(id).memory.address;
   } else if (config_.way_of_large() == Large::rendezvous_write) {
     envelope.kind = PacketKind::writes_it;
   }
   co_await put(thread, to, envelope);
-  if (envelope.kind == PacketKind::writes_it) co_await acquire(thread, id);
+  if (envelope.kind == PacketKind::writes_it) co_await acquire(thread, id, whole);
 }
 
 // Packets go in order: behind those that wait, if there are any.
@@ -110,22 +119,27 @@ void Messenger::stamp(Peer& to, Packet& packet, unsigned from) {
 // Own slots have the numbers of those that they are written to.
 std::uint32_t Messenger::usable(const Peer& to) const { return to.free & ~to.writing; }
 
-Task<void> Messenger::fill_slot(cpu::Execution& thread, Peer& to, Packet packet, std::uint64_t from) {
+bool Messenger::has_eager_slot(const Peer& to) const {
+  return usable(to) != 0 && static_cast<unsigned>(std::popcount(to.eager)) < config_.eager_slots();
+}
+
+Task<void> Messenger::fill_slot(cpu::Execution& thread, Peer& to, Packet packet, std::uint64_t from,
+                                std::uint64_t bytes) {
   const std::uint32_t usable_slots = usable(to);
   const auto slot = static_cast<unsigned>(usable_slots == 0 ? 0 : std::countr_zero(usable_slots));
   const std::uint32_t bit = std::uint32_t{1} << slot;
   const std::uint32_t rank = rank_of(to);
   to.free &= ~bit;
   to.writing |= bit;
-  if (packet.kind == PacketKind::eager) to.eager |= bit;
+  if (packet.lies_in_slot()) to.eager |= bit;
   stamp(to, packet, number_);
   const std::uint64_t own = slot_address(sending_, rank, slot);
   const std::uint64_t data = own + Packet::kHeaderBytes;
   co_await vm().write(process(), own, packet.header());
-  check_(co_await vm().copy_memory(thread, process(), data, from, packet.bytes), "sending", vm());
+  check_(co_await vm().copy_memory(thread, process(), data, from, bytes), "sending", vm());
   const std::uint64_t there = slot_address(to.other->receiving_, number_, slot);
   const auto index = static_cast<std::uint16_t>(number_ * config_.slots + slot);
-  const Posted posted = co_await post(thread, Operation::write, own, to, there, Packet::kHeaderBytes + packet.bytes,
+  const Posted posted = co_await post(thread, Operation::write, own, to, there, Packet::kHeaderBytes + bytes,
                                       {NoticeKind::queue, index});
   under_way_.push_back({posted, Moves::slot, rank, slot});
 }
@@ -147,33 +161,46 @@ Task<Posted> Messenger::post(cpu::Execution& thread, Operation operation, std::u
   }
 }
 
-// A whole message, by the rank that has its other end's address.
-Task<void> Messenger::move(cpu::Execution& thread, RequestId id, Operation operation, std::uint64_t remote) {
+// A part of a message, or all of it, by the rank that has its other end's address.
+Task<void> Messenger::move(cpu::Execution& thread, RequestId id, Operation operation, std::uint64_t remote,
+                           rdma::Part part) {
   Request& request = requests_.at(id);
   const std::uint32_t rank = request.peer;
-  request.moves = true;
-  const Posted posted = co_await post(thread, operation, request.memory.address, peer(rank), remote, request.bytes, {});
-  under_way_.push_back({posted, Moves::whole, rank, id});
+  const std::uint64_t local = request.memory.address + part.offset;
+  ++request.posts;
+  const Posted posted = co_await post(thread, operation, local, peer(rank), remote, part.bytes, {});
+  under_way_.push_back({posted, Moves::part, rank, id, part});
 }
 
+// By pipeline each part is registered when its turn comes; else all of the memory has been, if it could be.
 Task<void> Messenger::write_there(cpu::Execution& thread, const Packet& packet) {
   Request* const request = unfinished(packet.request);
   if (request == nullptr) co_return;
-  if (request->registered == 0) co_return co_await send_chunks(thread, packet);
+  const rdma::Part part{packet.words[2], packet.bytes};
   request->other = static_cast<std::uint32_t>(packet.words[1]);
-  request->bytes = packet.bytes;
-  co_await move(thread, packet.request, Operation::write, packet.words[0]);
+  request->bytes = packet.words[3];
+  bool is_registered = !request->registered.empty();
+  if (config_.way_of_large() == Large::pipeline) {
+    const Error error = co_await acquire(thread, packet.request, part);
+    is_registered = error == Error::none;
+  }
+  if (!is_registered) co_return co_await copy_part(thread, packet.request, part);
+  co_await move(thread, packet.request, Operation::write, packet.words[0], part);
 }
 
-// The receiver cannot register its memory, or the sender could not.
+// The receiver cannot register its memory, or the sender could not; or it is the begin of a pipeline.
 Task<void> Messenger::send_chunks(cpu::Execution& thread, const Packet& packet) {
   Request* const request = unfinished(packet.request);
   if (request == nullptr) co_return;
   request->other = static_cast<std::uint32_t>(packet.words[1]);
-  request->bytes = packet.bytes;
-  co_await release(thread, packet.request);
-  Peer& to = peer(request->peer);
-  to.chunking.push_back(packet.request);
+  request->bytes = packet.words[3];
+  if (config_.way_of_large() != Large::pipeline) co_await release_all(thread, packet.request);
+  co_await copy_part(thread, packet.request, {packet.words[2], packet.bytes});
+}
+
+Task<void> Messenger::copy_part(cpu::Execution& thread, RequestId id, rdma::Part part) {
+  Peer& to = peer(requests_.at(id).peer);
+  to.chunking.push_back({id, part.offset, part.offset, part.offset + part.bytes});
   co_await push_chunks(thread, to);
 }
 
@@ -190,19 +217,35 @@ std::uint64_t Messenger::chunk_bytes(std::uint64_t moved) const {
 }
 
 Task<void> Messenger::send_chunk(cpu::Execution& thread, Peer& to) {
-  const RequestId id = to.chunking.front();
+  Chunking& chunking = to.chunking.front();
+  const RequestId id = chunking.request;
   Request& request = requests_.at(id);
-  const std::uint64_t offset = request.moved;
-  const std::uint64_t bytes = std::min(chunk_bytes(offset), request.bytes - offset);
-  request.moved += bytes;
-  const bool is_last = request.moved == request.bytes;
-  if (is_last) to.chunking.pop_front();
+  const std::uint64_t offset = chunking.next;
+  const std::uint64_t bytes = std::min(chunk_bytes(offset - chunking.begin), chunking.end - offset);
+  chunking.next += bytes;
+  if (chunking.next == chunking.end) to.chunking.pop_front();
   const Packet chunk{.kind = PacketKind::chunk,
                      .request = request.other,
                      .bytes = static_cast<std::uint32_t>(bytes),
                      .words = {offset}};
-  co_await fill_slot(thread, to, chunk, request.memory.address + offset);
-  if (is_last && unfinished(id) != nullptr) end(id, Ended::well);
+  co_await fill_slot(thread, to, chunk, request.memory.address + offset, bytes);
+  if (unfinished(id) == nullptr) co_return;
+  requests_.at(id).moved += bytes;
+  end_if_moved(id);
+}
+
+// A send or a receive of which nothing is left to move.
+void Messenger::end_if_moved(RequestId id) {
+  const Request& request = requests_.at(id);
+  if (request.posts > 0) return;
+  if (request.moved == request.bytes) {
+    end(id, request.outcome.ended);
+  } else if (request.part_failed || peer(request.peer).has_failed) {
+    auto& chunking = peer(request.peer).chunking;
+    const auto gone = std::ranges::remove(chunking, id, &Chunking::request);
+    chunking.erase(gone.begin(), gone.end());
+    end(id, Ended::failed);
+  }
 }
 
 }  // namespace faultline::messages

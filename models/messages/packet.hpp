@@ -18,11 +18,13 @@ enum class PacketKind : std::uint8_t {
   reads_it,   // rendezvous: the receiver reads it from words[0]
   writes_it,  // rendezvous: the sender writes it, when it knows where
   copies_it,  // the sender sends chunks, when somebody receives it
+  pipes_it,   // pipeline: the first words[0] bytes are in the slot; for the rest the receiver asks part by part
   // A message goes on.
-  write_here,   // to the sender: `bytes` to words[0], for the receiver's request words[1]
-  send_chunks,  // to the sender: `bytes`, for the receiver's request words[1]
+  write_here,   // to the sender: `bytes` from words[2] on to words[0], for the receiver's request words[1]
+  send_chunks,  // to the sender: `bytes` from words[2] on, for the receiver's request words[1]
   chunk,        // to the receiver: in the slot, for the message's bytes from words[0] on
-  finished,     // to either: it has been read, or written; words[0]: it has not
+  // (words[3] of write_here and send_chunks: the bytes of the message that are received.)
+  finished,     // to either: `bytes` from words[1] on have been read, or written; words[0]: they have not
   // Nothing but what each packet says beside.
   credits,
 };
@@ -37,9 +39,13 @@ struct Packet {
   std::uint32_t number = 0;   // of an envelope: among those of its sender to its receiver
   std::uint32_t tag = 0;      // of an envelope
   std::uint32_t request = 0;  // of an envelope: the sender's; else the addressee's
-  std::uint32_t bytes = 0;    // of the message; of write_here and send_chunks: that are received; of a chunk: its own
+  std::uint32_t bytes = 0;    // of the message; of what goes on: of that part
   std::array<std::uint64_t, 4> words{};
 
+  // An envelope whose data wait in the slot.
+  bool lies_in_slot() const {
+    return kind == PacketKind::eager || (kind == PacketKind::pipes_it && words[0] > 0);
+  }
   // As a small message, and of how many words; as the header of a slot.
   rdma::Message message() const;
   unsigned message_words() const;

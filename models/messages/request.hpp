@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "models/messages/matching.hpp"
+#include "models/rdma/pipeline.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::messages {
 
@@ -35,9 +37,11 @@ struct Request {
   std::uint32_t number = 0;      // the message's, among those of its sender to its receiver
   std::uint32_t other = 0;       // the request at the other end, as far as it is known
   std::uint64_t bytes = 0;       // that move
-  std::uint64_t moved = 0;       // of them, in chunks
-  std::uint64_t registered = 0;  // bytes of the memory, for this message
-  bool moves = false;            // its own NIC moves it: it ends with that transfer
+  std::uint64_t moved = 0;       // of them
+  std::uint64_t asked = 0;       // of a receive by pipeline: those that its sender has been asked for
+  sim::SmallVector<rdma::Part, 2> registered{};  // of the memory, for this message
+  unsigned posts = 0;            // transfers of its own NIC that move parts of it: it ends with the last one
+  bool part_failed = false;      // one of those that have ended
   bool done = false;
   Outcome outcome{};
 };

@@ -43,7 +43,7 @@ Talk::Code one_message(std::uint64_t bytes, bool late) {
 }  // namespace
 
 TEST_CASE("messages: each way brings messages of any length, expected or not, to where they belong") {
-  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
     for (const std::uint64_t bytes : {0, 1, 31, 32, 33, 4096, 16384, 16385, 100'000, 262'144}) {
       for (const bool late : {false, true}) {
         INFO(way << ", " << bytes << " B" << (late ? ", unexpected" : ""));
@@ -64,7 +64,7 @@ TEST_CASE("messages: every strategy that prepares whole transfers carries them, 
       CHECK(reason_against(all).starts_with("strategy."));
       continue;
     }
-    for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+    for (const char* way : {"rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
       INFO(name << ", " << way);
       const Point point = run(all + Settings{{"messages.large", way}});
       CHECK(point.error == "");
@@ -74,6 +74,22 @@ TEST_CASE("messages: every strategy that prepares whole transfers carries them, 
       CHECK(point.count("stale_accesses") == 0);
     }
   }
+}
+
+// Nine parts of 64 KiB, eight of which may be registered at a time, and memory for four of them.
+TEST_CASE("messages: by pipeline what cannot be registered is copied, and the rest is not") {
+  const Settings parts = preset("pin-per-transfer") + Settings{{"workload.kind", "send-receive"},
+                                                               {"workload.size", "612 KiB"},
+                                                               {"workload.iterations", 1},
+                                                               {"messages.large", "pipeline"},
+                                                               {"messages.pipeline_part", "64 KiB"},
+                                                               {"messages.pipeline_depth", 8}};
+  const Point enough = run_well(parts + Settings{{"os.rlimit_memlock", "1 MiB"}});
+  const Point scarce = run_well(parts + Settings{{"os.rlimit_memlock", "256 KiB"}});
+  CHECK(scarce["latency_mean"] > enough["latency_mean"]);
+  CHECK(scarce["pinned_bytes_peak"] < enough["pinned_bytes_peak"]);
+  const Point none = run_well(parts + Settings{{"os.rlimit_memlock", "16 KiB"}});
+  CHECK(none["pinned_bytes_peak"] == 0);
 }
 
 // What a way costs, from the parameters: an eager message pays two copies, and the data cross once.
@@ -144,7 +160,7 @@ Talk::Code flood(unsigned count, std::uint64_t bytes, bool backwards) {
 TEST_CASE("messages: what is full presses back, and loses nothing") {
   for (const std::uint64_t bytes : {8, 4096, 65536}) {
     for (const bool backwards : {false, true}) {
-      for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+      for (const char* way : {"rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
         INFO(bytes << " B, " << way << (backwards ? ", last first" : ""));
         Facts facts = run_talk(large(way), {0, 1}, flood(150, bytes, backwards));
         check_well(facts);
@@ -181,7 +197,7 @@ TEST_CASE("messages: without credits the mailbox runs over, and slots are writte
 }
 
 TEST_CASE("messages: a receive that is too short gets what fits") {
-  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
     for (const std::uint64_t bytes : {20, 4096, 200'000}) {
       for (const std::uint64_t room : {std::uint64_t{0}, std::uint64_t{7}, bytes / 2}) {
         INFO(way << ", " << room << " of " << bytes << " B");
@@ -317,7 +333,7 @@ TEST_CASE("messages: a thread that takes what comes lets a computing program's s
     co_await talk.wait(me, request);
     talk.facts["rank " + std::to_string(me.number())] = talk.now().count();
   };
-  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies"}) {
+  for (const char* way : {"rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
     INFO(way);
     Facts in_calls = run_talk(large(way), {0, 1}, code);
     Facts thread = run_talk(large(way) + Settings{{"messages.progress", "thread"}}, {0, 1}, code);

@@ -111,11 +111,12 @@ void check_messages_of_ranks(const Configuration& configuration, std::size_t ran
 
 namespace {
 
-// Whether buffers are registered for messages of this length. (An eager one that finds no slot is copied where its
-// buffer cannot be.)
+// Whether buffers are registered as a whole for messages of this length. (An eager one that finds no slot is copied
+// where its buffer cannot be; a pipeline copies what it cannot register.)
 bool by_rendezvous(const Configuration& configuration) {
   const messages::MessageConfig& config = configuration.messages;
-  const bool is_long = configuration.workload.size > config.eager_bytes && config.large != messages::Large::copies;
+  const bool copies = config.large == messages::Large::copies || config.large == messages::Large::pipeline;
+  const bool is_long = configuration.workload.size > config.eager_bytes && !copies;
   return config.way == messages::Way::rendezvous_read || config.way == messages::Way::rendezvous_write ||
          (config.way == messages::Way::by_length && is_long);
 }
