@@ -44,7 +44,9 @@ std::vector<MetricDoc> program_docs() {
       {"latency_max", "us", "longest transfer"},
       {"goodput", "MB/s",
        "bytes of completed transfers over the time from the first begin to the last end, less drawn pauses "
-       "(workload.start_spread)"},
+       "(workload.start_spread); not there where no bytes move. Kind collective: bytes that each rank gets of the "
+       "others' data, which are workload.size of a broadcast, but for its root, and of an allreduce, and so much from "
+       "each other rank of an all-to-all; a barrier moves none"},
       {"goodput_peak", "MB/s", "the larger of goodput and the rate of the fastest single transfer"},
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
       {"latency_cold", "us",

@@ -41,6 +41,7 @@ void add_goodput(std::vector<Metric>& metrics, const std::vector<Sample>& sample
     first = std::min(first, s.begin);
     last = std::max(last, s.end);
   }
+  if (bytes == 0) return;
   const double goodput = static_cast<double>(bytes) / microseconds(last - first - paused);
   add_metric(metrics, "goodput", goodput);
   add_metric(metrics, "goodput_peak", std::max(goodput, fastest));

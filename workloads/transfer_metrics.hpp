@@ -16,7 +16,8 @@ namespace faultline::workloads {
 inline double microseconds(sim::Time t) { return static_cast<double>(t.count()) / 1e6; }
 
 void add_metric(std::vector<Metric>& metrics, std::string_view name, double value);
-// Latencies and goodput of completed transfers, and how many were not completed. `paused`: drawn pauses between them.
+// Latencies of completed transfers, their goodput if they move anything, and how many were not completed.
+// `paused`: drawn pauses between them.
 void add_transfers(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused,
                    std::uint64_t failed);
 // Of buffers that are cold now and then; and of transfers that arrive.

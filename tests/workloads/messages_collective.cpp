@@ -52,6 +52,28 @@ TEST_CASE("collective: an allreduce is right where some ranks' pages are absent,
   CHECK(failed.count("transfers_failed") > 0);
 }
 
+// Of one call, so that a rank's goodput over its latency is what the rank has got.
+TEST_CASE("collective: goodput is of what each rank gets of the others' data, and a barrier has none") {
+  const auto got = [](const Point& point, int rank) {
+    const auto& part = point.parts.at("rank " + std::to_string(rank));
+    return part.contains("goodput") ? std::llround(part.at("goodput") * part.at("latency_mean")) : 0;
+  };
+  const Settings once = {{"workload.iterations", 1}};
+  const Point barrier = run(collective("barrier", 4, "1 KiB") + once);
+  CHECK(barrier.count("transfers") == 4);
+  CHECK_FALSE(barrier.metrics.contains("goodput"));
+  CHECK_FALSE(barrier.metrics.contains("goodput_peak"));
+  const Point broadcast = run(collective("broadcast", 4, "1 KiB") + once);
+  const Point allreduce = run(collective("allreduce", 4, "1 KiB") + once);
+  const Point all_to_all = run(collective("all-to-all", 4, "1 KiB") + once);
+  for (int rank = 0; rank < 4; ++rank) {
+    CHECK(got(barrier, rank) == 0);
+    CHECK(got(broadcast, rank) == (rank == 0 ? 0 : 1024));  // the root has it
+    CHECK(got(allreduce, rank) == 1024);
+    CHECK(got(all_to_all, rank) == 3 * 1024);
+  }
+}
+
 // As many as a mailbox has room for: one credit each.
 TEST_CASE("collective: seventeen ranks, which have one credit for each other") {
   const Settings cluster = {{"cluster.x", 3}, {"cluster.mpsocs_per_qfdb", 8}, {"workload.nodes", "0-16"}};

@@ -14,6 +14,8 @@ using sim::Task;
 
 namespace {
 
+constexpr unsigned kRoot = 0;  // of a broadcast
+
 // Without workload.nodes on every node.
 std::vector<unsigned> nodes_of_collective(const Configuration& configuration) {
   std::vector<unsigned> every(network::node_count(configuration.machine.shape));
@@ -25,6 +27,18 @@ std::vector<unsigned> nodes_of_collective(const Configuration& configuration) {
 std::size_t blocks_of(Call call, std::size_t ranks) {
   if (call == Call::barrier) return 0;
   return call == Call::all_to_all ? ranks : 1;
+}
+
+// What a rank gets by a call of other ranks' data.
+std::uint64_t bytes_got(const Configuration& configuration, std::size_t ranks, unsigned rank) {
+  const std::uint64_t size = configuration.workload.size;
+  switch (configuration.collective.call) {
+    case Call::barrier: return 0;
+    case Call::broadcast: return rank == kRoot ? 0 : size;
+    case Call::allreduce: return size;
+    case Call::all_to_all: break;
+  }
+  return (ranks - 1) * size;
 }
 
 }  // namespace
@@ -54,7 +68,7 @@ Task<void> Collective::talk(Rank& me) {
     co_await collectives.barrier(me.thread());
     const sim::Time begin = now();
     const bool well = co_await make_call(me, collectives);
-    record(me, begin, now(), well, cold);
+    record(me, begin, now(), well, cold, bytes_got(configuration_, ranks(), me.number()));
     if (well && call == Call::allreduce && !has_sum(me, i)) count_wrong_data();
   }
 }
@@ -78,7 +92,7 @@ Task<bool> Collective::make_call(Rank& me, Collectives& collectives) {
   switch (configuration_.collective.call) {
     case Call::barrier: return collectives.barrier(me.thread());
     case Call::broadcast:
-      return collectives.broadcast(me.thread(), 0, span(me.number() == 0 ? sent.front() : received.front()));
+      return collectives.broadcast(me.thread(), kRoot, span(me.number() == kRoot ? sent.front() : received.front()));
     case Call::allreduce: return collectives.allreduce(me.thread(), span(sent.front()));
     case Call::all_to_all: break;
   }
@@ -142,9 +156,11 @@ std::vector<Need> needs_of_collective(const Configuration& configuration) {
 }
 
 double work_of_collective(const Configuration& configuration) {
-  const auto ranks = static_cast<double>(nodes_of_collective(configuration).size());
-  const bool all = configuration.collective.call == Call::all_to_all;
-  return work_of_iterations(configuration) * ranks * (all ? ranks : 1);
+  const TransferConfig& w = configuration.workload;
+  const std::size_t ranks = nodes_of_collective(configuration).size();
+  double work = 0;
+  for (unsigned rank = 0; rank < ranks; ++rank) work += work_of_transfer(bytes_got(configuration, ranks, rank));
+  return static_cast<double>(w.iterations + w.warmup) * work;
 }
 
 Ignored ignored_by_collective() {

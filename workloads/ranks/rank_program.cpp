@@ -155,8 +155,7 @@ sim::Content RankProgram::content_of(const Memory& memory) {
 
 Task<void> RankProgram::think() const { co_await cluster_.loop.delay(configuration_.workload.think_time); }
 
-void RankProgram::record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold) {
-  const std::uint64_t bytes = configuration_.workload.size;
+void RankProgram::record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold, std::uint64_t bytes) {
   work_done_ += work_of_transfer(bytes);
   if (!measuring_) return;
   if (done) {

@@ -66,8 +66,11 @@ class RankProgram : public Program {
   sim::Task<void> leave(const Memory& memory);
   // New content in a source, that nobody has sent before. Takes no time.
   sim::Task<void> renew(const Memory& source);
-  // A transfer of the rank has ended, or has failed.
-  void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold);
+  // A transfer of the rank has ended, or has failed: of workload.size bytes, or of so many.
+  void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold) {
+    record(me, begin, end, done, cold, configuration_.workload.size);
+  }
+  void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold, std::uint64_t bytes);
 
   sim::Content content_of(const Memory& memory);
   // What a rank's process has spent on cores so far; the first rank of a node also the interrupts there.
