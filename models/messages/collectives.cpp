@@ -70,8 +70,8 @@ Task<void> Collectives::add(cpu::Execution& thread, Span memory) {
     throw sim::RunFailure(fmt::format("node {}: adding up failed: {}", own.node(), os::to_string(error)),
                           {"workload.size", "workload.memory_limit", "os.user_memory"});
   }
-  const std::uint64_t sum =
-      vm.read(own.process(), memory.address, 8).word(0) + vm.read(own.process(), scratch_.address, 8).word(0);
+  std::uint64_t sum = vm.read(own.process(), memory.address, 8).word(0);
+  if (messenger_.config().adds_up) sum += vm.read(own.process(), scratch_.address, 8).word(0);
   co_await own.cpu().run_unscaled(thread, cpu::Work::user, vm.config().copy_bandwidth.time_for(memory.bytes));
   co_await vm.write(own.process(), memory.address, sim::Content::literal(sum, 8));
 }

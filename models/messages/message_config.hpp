@@ -57,9 +57,10 @@ struct MessageConfig {
   sim::Time match = 20ns;
   sim::Time lock = 50ns;
 
-  // What keeps messages safe, which no user switches off: for tests that show what happens without it.
+  // What keeps messages safe and sums right, which no user switches off: for tests that show what happens without it.
   bool honours_credits = true;
   bool keeps_order = true;
+  bool adds_up = true;
 
   void declare(sim::ParameterTable& table);
   // How a message that is neither whole nor eager goes.

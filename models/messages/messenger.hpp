@@ -68,6 +68,7 @@ class Messenger {
   unsigned number() const { return number_; }
   unsigned ranks() const { return static_cast<unsigned>(peers_.size()); }
   rdma::Endpoint& endpoint() { return own_; }
+  const MessageConfig& config() const { return config_; }
   // Told when a message has arrived otherwise than it was sent.
   std::function<void()> on_wrong_data;
   // What the rank's program waits for in wait(), for a person; empty: it does not wait.

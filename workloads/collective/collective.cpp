@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/sim/random.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -103,13 +104,15 @@ Task<bool> Collective::make_call(Rank& me, Collectives& collectives) {
   return collectives.all_to_all(me.thread(), std::move(from), std::move(to));
 }
 
-// What an absent page would have to hold was never written: zeros.
+// Words that no other rank gives, and none gives again: whatever is lost, or added twice, makes another sum.
 Task<void> Collective::contribute(const Rank& me, std::uint64_t call) {
   rdma::Endpoint& own = me.endpoint();
-  co_await own.vm().write(own.process(), sent_[me.number()].front().address,
-                          sim::Content::literal(std::uint64_t{1} << me.number(), 8));
+  const std::uint64_t address = sent_[me.number()].front().address;
+  const std::uint64_t word = sim::RandomStream(1, "collective.sums", me.number()).at(call);
+  co_await make_present(own, own.pages_of(address, 8));
+  co_await own.vm().write(own.process(), address, sim::Content::literal(word, 8));
   if (sums_.size() <= call) sums_.resize(call + 1);
-  sums_[call] += first_word(me);
+  sums_[call] += word;
 }
 
 std::uint64_t Collective::first_word(const Rank& me) const {
@@ -135,6 +138,12 @@ void check_collective(const Configuration& configuration, const AddConflict& add
   }
   if (call == Call::allreduce && w.size % 8 != 0) {
     add({"workload.size", "collective.call"}, "sums are of words of 8 B", "take a multiple of 8 B");
+  }
+  const std::uint64_t page = w.memory.backing == rdma::Backing::hugetlb ? os::kHugePage : os::kPage;
+  if (call == Call::allreduce && w.cold == Cold::source && buffer_bytes(w) <= page) {
+    add({"workload.cold", "workload.size", "collective.call"},
+        "a rank has stored what it gives to a sum: the first page of its source is never absent, and it has no other",
+        "take a longer source, or another end");
   }
   if (call == Call::barrier && w.cold != Cold::none) {
     add({"workload.cold", "collective.call"}, "a barrier has no buffers", "leave workload.cold at its default");

@@ -20,14 +20,15 @@ class Collective : public MessageProgram {
   sim::Task<void> talk(Rank& me) override;
   sim::Task<bool> lay_out_own(const Rank& me, std::uint64_t use, std::uint64_t call);
   sim::Task<bool> make_call(Rank& me, messages::Collectives& collectives);
-  // Of allreduce(): stores the rank's part of a call's sum, where its page is there; whether the whole sum is there.
+  // Of allreduce(): the rank has stored its part of a call's sum, so that the first page of its source is present;
+  // whether the whole sum is there.
   sim::Task<void> contribute(const Rank& me, std::uint64_t call);
   bool has_sum(const Rank& me, std::uint64_t call) const;
   std::uint64_t first_word(const Rank& me) const;
 
   std::vector<std::vector<Memory>> sent_;      // by rank: its blocks
   std::vector<std::vector<Memory>> received_;  // likewise
-  std::vector<std::uint64_t> sums_;            // by call: of all ranks' first words before it
+  std::vector<std::uint64_t> sums_;            // by call: of all ranks' parts
 };
 
 void check_collective(const Configuration& configuration, const AddConflict& add);
