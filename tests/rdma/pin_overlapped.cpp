@@ -61,18 +61,52 @@ TEST_CASE("overlapped: a page can be had as soon as it is pinned, and a later pa
 
 TEST_CASE("overlapped: pins that fail are told to who waits for them, and nothing stays pinned") {
   CacheBench b("notifier", 1, kBudget, overlapped());
-  const std::uint64_t beyond = 2 * kMiB / kPage;
-  const Buffer buffer{b.map(beyond * kPage, CacheBench::aligned()), beyond * kPage};
+  const std::uint64_t pages = kOverlappedPages;
+  const Buffer buffer{b.map(pages * kPage, CacheBench::aligned()), pages * kPage};
+  // There is nothing behind its first half.
+  b.run(b.vm.munmap(b.thread, *b.process, buffer.address + pages / 2 * kPage, pages / 2 * kPage));
   Awaited last;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   b.tasks.start([](CacheBench& bench, Buffer which) -> Task<void> {
     co_await bench.cache->acquire(bench.thread, which, true);
   }(b, buffer));
-  b.tasks.start(await(b, other, buffer.address + (beyond - 1) * kPage, last));
+  b.tasks.start(await(b, other, buffer.address + (pages - 1) * kPage, last));
   sc_core::sc_start();
-  CHECK(last.error == Error::limit);
+  CHECK(last.error == Error::bad_address);
+  CHECK(last.at > Time{0});
   CHECK(b.vm.pinned_bytes() > 0);
-  CHECK(b.release(buffer) == Error::limit);
+  CHECK(b.release(buffer) == Error::bad_address);
+  CHECK(b.vm.pinned_bytes() == 0);
+  b.vm.audit();
+}
+
+// The limit is 1 MiB. What is charged for one buffer is not there for another one, pinned or not, until it is let go.
+TEST_CASE("overlapped: a buffer that RLIMIT_MEMLOCK has no room for is refused before its transfer begins") {
+  CacheBench b("notifier", 1, kBudget, overlapped());
+  const auto map = [&b](std::uint64_t bytes) { return Buffer{b.map(bytes, CacheBench::aligned()), bytes}; };
+  const Buffer too_long = map(kMiB + kPage);
+  const Buffer half = map(kMiB / 2);
+  const Buffer other_half = map(kMiB / 2);
+  const Buffer one_page = map(kPage);
+  CHECK(b.acquire(too_long) == Error::limit);
+  CHECK(b.vm.pinned_bytes() == 0);
+  Error second = Error::invalid;
+  Error third = Error::none;
+  b.tasks.start([](CacheBench& bench, Buffer a, Buffer c, Buffer d, Error& one, Error& two) -> Task<void> {
+    co_await bench.cache->acquire(bench.thread, a, true);
+    one = co_await bench.cache->acquire(bench.thread, c, true);
+    two = co_await bench.cache->acquire(bench.thread, d, true);
+  }(b, half, other_half, one_page, second, third));
+  sc_core::sc_start();
+  CHECK(second == Error::none);
+  CHECK(third == Error::limit);
+  CHECK(b.vm.pinned_bytes() == kMiB);
+  CHECK(b.release(half) == Error::none);
+  CHECK(b.acquire(one_page) == Error::none);
+  CHECK(b.release(one_page) == Error::none);
+  CHECK(b.release(other_half) == Error::none);
+  CHECK(b.acquire(half) == Error::none);
+  CHECK(b.release(half) == Error::none);
   CHECK(b.vm.pinned_bytes() == 0);
   b.vm.audit();
 }

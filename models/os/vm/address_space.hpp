@@ -218,6 +218,10 @@ class AddressSpace {
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
   void add_pinned(std::uint64_t bytes) { pinned_bytes_ += bytes; }
   void remove_pinned(std::uint64_t bytes) { pinned_bytes_ -= bytes; }
+  // Charged for pins that are still to be made.
+  std::uint64_t promised_bytes() const { return promised_bytes_; }
+  void add_promised(std::uint64_t bytes) { promised_bytes_ += bytes; }
+  void remove_promised(std::uint64_t bytes) { promised_bytes_ -= bytes; }
 
  private:
   using Vmas = sim::Map<VirtualAddress, Vma>;  // by begin
@@ -244,6 +248,7 @@ class AddressSpace {
   std::uint64_t swapped_pages_ = 0;
   std::uint64_t locked_bytes_ = 0;
   std::uint64_t pinned_bytes_ = 0;
+  std::uint64_t promised_bytes_ = 0;
 };
 
 }  // namespace faultline::os

@@ -61,6 +61,9 @@ enum class Advice : std::uint8_t {
 // Who asks for something: a program, by a system call, which it pays for (os.syscall), or a driver inside the kernel.
 enum class Caller : std::uint8_t { program, kernel };
 
+// When RLIMIT_MEMLOCK was charged for a pin: by itself, or for several before (Vm::charge_pins()).
+enum class PinCharge : std::uint8_t { now, before };
+
 enum class Protection : std::uint8_t { none, read, read_write };
 
 using PinId = std::uint64_t;  // never reused
@@ -165,7 +168,12 @@ class Vm {
   // Pins. RLIMIT_MEMLOCK bounds a process's pinned bytes, apart from its locked bytes (as the kernel's
   // pinned_vm). All or nothing.
   sim::Task<Result<PinId>> pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
-                                          std::uint64_t bytes, bool write);
+                                          std::uint64_t bytes, bool write, PinCharge charge = PinCharge::now);
+  // Charges whole pages that are to be pinned in parts. False: that would exceed the limit. A pin of a part takes its
+  // share of the charge (PinCharge::before), whether it succeeds or not. give_back_charge() is for what no pin has
+  // taken. Both take no time.
+  bool charge_pins(Process& process, std::uint64_t bytes);
+  void give_back_charge(Process& process, std::uint64_t bytes);
   // In one system call of the program, or within one of the kernel's own. invalid: one of them is none; the others are
   // let go all the same.
   sim::Task<Error> unpin(cpu::Execution& exec, PinId pin, Caller caller = Caller::program);

@@ -9,18 +9,19 @@
 namespace faultline::os {
 
 sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
-                                            std::uint64_t bytes, bool write) {
+                                            std::uint64_t bytes, bool write, PinCharge charge) {
   const ToldCall told(core_.context, exec, process, "pin_user_pages", va, bytes);
   co_await run(exec, core_.config.pin_fixed);
   const auto range = pages_around(process, va, bytes);
-  if (!range.ok()) co_return Result<PinId>{.error = range.error};
-  const std::uint64_t length = range.value.end - range.value.begin;
   AddressSpace& space = Mm::of(process).space;
-  if (exceeds_limit(space.pinned_bytes() + length)) {
-    ++core_.counters.limit_refusals;
-    co_return Result<PinId>{.error = Error::limit};
+  if (!range.ok()) {
+    if (charge == PinCharge::before) space.remove_promised(sim::page_end(va % kPage + bytes));
+    co_return Result<PinId>{.error = range.error};
   }
+  const std::uint64_t length = range.value.end - range.value.begin;
   // Charged before the pages are looked at, as ib_umem_get does: two callers cannot both pass the limit.
+  if (charge == PinCharge::now && !charge_pins(process, length)) co_return Result<PinId>{.error = Error::limit};
+  space.remove_promised(length);
   space.add_pinned(length);
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
@@ -42,6 +43,18 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   pins_.emplace(id, std::move(pin));
   co_return Result<PinId>{.value = id};
 }
+
+bool Vm::charge_pins(Process& process, std::uint64_t bytes) {
+  AddressSpace& space = Mm::of(process).space;
+  if (exceeds_limit(space.pinned_bytes() + space.promised_bytes() + bytes)) {
+    ++core_.counters.limit_refusals;
+    return false;
+  }
+  space.add_promised(bytes);
+  return true;
+}
+
+void Vm::give_back_charge(Process& process, std::uint64_t bytes) { Mm::of(process).space.remove_promised(bytes); }
 
 // writable_file_mapping_allowed, the other way round.
 bool Vm::maps_shared_file(const Process& process, Range range) {

@@ -2,6 +2,9 @@
 // Overlapped pinning (Goglin, Open-MX, CAC 2009): the transfer begins at once, while a thread of the library pins the
 // buffer, a few pages first and then more at a time. What the device wants of pages that are not pinned yet is dropped,
 // and asked for again when they are (await_page()).
+//
+// RLIMIT_MEMLOCK is charged for the whole buffer before the transfer begins. So a buffer that it has no room for is
+// refused while its owner can still do something else.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +36,14 @@ class OverlappedMemory final : public Registration {
         call_ended_(owner.cpu.context().loop) {}
 
   Task<Error> acquire(cpu::Execution& thread, Buffer buffer, bool) override {
-    jobs_.push_back({.buffer = buffer, .pinned_to = buffer.pages().begin, .pages = config_.first_pages, .pins = {}});
+    const os::Range pages = buffer.pages();
+    const bool is_charged = co_await charge(thread, pages.end - pages.begin);
+    if (!is_charged) co_return Error::limit;
+    jobs_.push_back({.buffer = buffer,
+                     .pinned_to = pages.begin,
+                     .charged = pages.end - pages.begin,
+                     .pages = config_.first_pages,
+                     .pins = {}});
     if (helper_ != nullptr) {
       co_await work_.wake(thread);
     } else {
@@ -52,6 +62,7 @@ class OverlappedMemory final : public Registration {
     if (stopping_) co_return Error::invalid;
     Job done = std::move(*job);
     jobs_.erase(job);
+    owner_.vm.give_back_charge(owner_.process, done.charged);
     if (done.pins.empty()) co_return done.error;
     const Error unpinned = co_await unpinner_.let_go(thread, std::move(done.pins));
     co_return done.error != Error::none ? done.error : unpinned;
@@ -81,12 +92,23 @@ class OverlappedMemory final : public Registration {
   struct Job {
     Buffer buffer;
     os::VirtualAddress pinned_to;
-    std::uint64_t pages;  // of the next call, at most
+    std::uint64_t charged;  // that no call has taken
+    std::uint64_t pages;    // of the next call, at most
     sim::Vector<os::PinId> pins;
     Error error = Error::none;
     bool is_ending = false;  // somebody waits to let go of it
     bool is_over() const { return error != Error::none || pinned_to == buffer.pages().end; }
   };
+
+  // What waits to be unpinned is in the way.
+  Task<bool> charge(cpu::Execution& thread, std::uint64_t bytes) {
+    for (;;) {
+      const std::uint64_t before = unpinner_.calls_ended();
+      if (owner_.vm.charge_pins(owner_.process, bytes)) co_return true;
+      const bool has_made_room = co_await unpinner_.make_room(thread, Error::limit, before);
+      if (!has_made_room) co_return false;
+    }
+  }
 
   Task<void> help() {
     while (!stopping_) {
@@ -105,7 +127,8 @@ class OverlappedMemory final : public Registration {
 
   Task<void> pin_next(Job& job) {
     const std::uint64_t bytes = std::min(job.pages * os::kPage, job.buffer.pages().end - job.pinned_to);
-    const os::Result<os::PinId> pinned = co_await pin(*helper_, owner_, {job.pinned_to, bytes});
+    job.charged -= bytes;
+    const os::Result<os::PinId> pinned = co_await pin(*helper_, owner_, {job.pinned_to, bytes}, os::PinCharge::before);
     job.error = pinned.error;
     if (!pinned.ok()) co_return;
     job.pins.push_back(pinned.value);

@@ -5,9 +5,10 @@ namespace faultline::rdma {
 
 using os::Error;
 
-sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer) {
+sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer,
+                                     os::PinCharge charge) {
   os::Result<os::PinId> pinned =
-      co_await owner.vm.pin_user_pages(thread, owner.process, buffer.address, buffer.length, /*write=*/true);
+      co_await owner.vm.pin_user_pages(thread, owner.process, buffer.address, buffer.length, /*write=*/true, charge);
   if (!pinned.ok() || owner.device_table == nullptr) co_return pinned;
   pinned.error = co_await owner.vm.map_pinned(thread, *owner.device_table, pinned.value);
   if (!pinned.ok()) co_await owner.vm.unpin(thread, pinned.value);

@@ -15,7 +15,8 @@ using GoneOnes = sim::SmallVector<Gone, 8>;
 
 // The pages are pinned to be written whatever the transfer does with them, as verbs' registrations with local write
 // access are. An error leaves nothing pinned.
-sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer);
+sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer,
+                                     os::PinCharge charge = os::PinCharge::now);
 sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned,
                            os::Caller caller = os::Caller::program);
 // Several pins in one call of the driver.
