@@ -393,6 +393,8 @@ TEST_CASE("messages: configurations that cannot be are refused with the reason")
       against({{"messages.way", "eager"}, {"workload.size", "32 KiB"}}).starts_with("messages.way: an eager message"));
   CHECK(against({{"messages.way", "sockets"}, {"socket.window", 15}}) == "none");
   CHECK(against({{"messages.way", "sockets"}, {"socket.window", 16}}).starts_with("socket.window: 17 transfers"));
+  CHECK(against({{"messages.way", "sockets"}, {"messages.progress", "thread"}})
+            .starts_with("messages.progress: a thread of the library would poll for nothing"));
   CHECK(against({{"messages.slots", 32}, {"workload.ranks", 5}}).starts_with("messages.slots: 288 slots"));
   CHECK(against({{"workload.ranks", 9}}).starts_with("workload.nodes: 18 ranks would each have fewer than 4 places"));
   CHECK(against(preset("pin-deferred")).starts_with("strategy.deferred: ranks prepare and post whole transfers"));

@@ -86,7 +86,13 @@ std::vector<MetricDoc> metrics_of_send_receive() {
 void check_send_receive(const Configuration& configuration, const AddConflict& add) {
   check_pairs(configuration, add);
   check_messages_of_ranks(configuration, nodes_of_pairs(configuration.workload).size(), add);
-  if (configuration.messages.way == messages::Way::sockets) check_sockets(configuration, add);
+  if (configuration.messages.way != messages::Way::sockets) return;
+  check_sockets(configuration, add);
+  if (configuration.messages.progress == messages::Progress::thread) {
+    add({"messages.progress", "messages.way"},
+        "a thread of the library would poll for nothing: what goes through sockets is the kernels'",
+        at_default("messages.progress"));
+  }
 }
 
 std::vector<Need> needs_of_send_receive(const Configuration& configuration) {
