@@ -38,6 +38,10 @@ void SocketConfig::declare(sim::ParameterTable& table) {
                   "assumed: a third more than socket.transmit, for finding the connection", assumed});
   table.add_time("acknowledge", acknowledge, {0ns, 1ms},
                  {"of an acknowledgement, at either end", "assumed: half of socket.transmit", assumed});
+  table.add_time("timeout", timeout, {1us, 100s},
+                 {"when nothing was sent for so long, a timer of the kernel looks whether the NIC has given up what is "
+                  "under way: then the connection is broken",
+                  "TCP_RTO_MIN (include/net/tcp.h): HZ / 5", published});
 }
 
 Socket::Socket(rdma::Endpoint& own, rdma::Endpoint& kernel, const SocketConfig& config, Check check)
@@ -86,7 +90,7 @@ Task<bool> Socket::write(cpu::Execution& thread, Span memory) {
 Task<bool> Socket::send_segment(cpu::Execution& thread, std::uint64_t from, std::uint64_t bytes) {
   const std::uint64_t number = sent_++;
   const auto slot = static_cast<std::uint16_t>(number % config_.window);
-  const bool is_free = co_await finish(thread, posted_[slot]);
+  const bool is_free = co_await finish(thread, &posted_[slot]);
   if (!is_free) co_return false;
   const std::uint64_t own = own_segment(number);
   co_await vm().write(kernel_.process(), own, sim::Content::literal(bytes, 8));
@@ -96,23 +100,53 @@ Task<bool> Socket::send_segment(cpu::Execution& thread, std::uint64_t from, std:
   co_await own_.cpu().run(thread, Work::system, config_.transmit);
   posted_[slot] = co_await kernel_.post(thread, Operation::write, own, there(other_->segment_from_other(number)),
                                         kHeader + bytes, {NoticeKind::queue, slot});
+  posted_one();
   co_return posted_[slot].transfer != 0;
 }
 
 // Completions of all others that have ended are taken, too: a completion word is another transfer's after a while
 // (rdma::PolledWord::kWords).
-Task<bool> Socket::finish(cpu::Execution& thread, Posted& posted) {
+Task<bool> Socket::finish(cpu::Execution& thread, const Posted* posted) {
   bool well = true;
   for (std::size_t i = 0; i <= posted_.size(); ++i) {
     Posted& each = i < posted_.size() ? posted_[i] : last_acknowledgement_;
-    const bool is_due = each.transfer != 0 && (&each == &posted || kernel_.has_ended(each));
+    const bool is_due = each.transfer != 0 && (&each == posted || kernel_.has_ended(each));
     if (!is_due) continue;
     const rdma::Status status = co_await kernel_.wait(thread, std::exchange(each, {}));
     if (status == rdma::Status::done) continue;
-    is_broken_ = true;
+    break_off();
     well = false;
   }
   co_return well;
+}
+
+bool Socket::has_under_way() const {
+  const auto is_used = [](const Posted& each) { return each.transfer != 0; };
+  return is_used(last_acknowledgement_) || std::ranges::any_of(posted_, is_used);
+}
+
+void Socket::posted_one() {
+  last_posted_ = vm().context().now();
+  if (!std::exchange(is_watched_, true)) tasks_.start(watch());
+}
+
+// The kernel's timer. It wakes the kernel's thread, which looks.
+Task<void> Socket::watch() {
+  while (has_under_way() && !is_broken_ && !kernel_.killed()) {
+    const sim::Time due = last_posted_ + config_.timeout;
+    co_await vm().context().loop.until(due);
+    if (due < last_posted_ + config_.timeout || kernel_.killed()) continue;
+    last_posted_ = due;
+    kernel_.nothing_will_come();
+  }
+  is_watched_ = false;
+}
+
+// The other end is told as by an experiment that knows: TCP's own keepalive is off, or takes hours.
+void Socket::break_off() {
+  if (std::exchange(is_broken_, true)) return;
+  if (!kernel_.killed()) kernel_.nothing_will_come();
+  other_->break_off();
 }
 
 Task<bool> Socket::read(cpu::Execution& thread, Span memory) {
@@ -144,27 +178,39 @@ Task<bool> Socket::read(cpu::Execution& thread, Span memory) {
 Task<void> Socket::acknowledge(cpu::Execution& thread) {
   told_ = taken_;
   co_await own_.cpu().run(thread, Work::system, config_.acknowledge);
-  co_await finish(thread, last_acknowledgement_);
+  co_await finish(thread, &last_acknowledgement_);
   const std::uint64_t word = sending_ + config_.window * stride();
   co_await vm().write(kernel_.process(), word, sim::Content::literal(taken_, 8));
   const std::uint64_t remote = other_->receiving_ + config_.window * stride();
   last_acknowledgement_ = co_await kernel_.post(thread, Operation::write, word, there(remote), 8,
                                                 {NoticeKind::queue, static_cast<std::uint16_t>(config_.window)});
+  posted_one();
 }
 
 Task<void> Socket::serve(cpu::Execution& thread) {
   for (;;) {
     const auto index = co_await kernel_.learn(thread, {NoticeKind::queue, 0, rdma::Waiting::sleeps});
-    if (*index < config_.window) {
-      co_await kernel_.cpu().run(thread, Work::system, config_.receive);
-      has_come_[*index] = true;
-      co_await readers_.wake(thread);
+    if (index) {
+      co_await take(thread, *index);
     } else {
-      co_await kernel_.cpu().run(thread, Work::system, config_.acknowledge);
-      const std::uint64_t word = receiving_ + config_.window * stride();
-      acknowledged_ = std::max(acknowledged_, vm().read(kernel_.process(), word, 8).word(0));
-      co_await writers_.wake(thread);
+      co_await finish(thread, nullptr);
     }
+    if (!is_broken_) continue;
+    co_await readers_.wake(thread);
+    co_await writers_.wake(thread);
+  }
+}
+
+Task<void> Socket::take(cpu::Execution& thread, unsigned index) {
+  if (index < config_.window) {
+    co_await kernel_.cpu().run(thread, Work::system, config_.receive);
+    has_come_[index] = true;
+    co_await readers_.wake(thread);
+  } else {
+    co_await kernel_.cpu().run(thread, Work::system, config_.acknowledge);
+    const std::uint64_t word = receiving_ + config_.window * stride();
+    acknowledged_ = std::max(acknowledged_, vm().read(kernel_.process(), word, 8).word(0));
+    co_await writers_.wake(thread);
   }
 }
 

@@ -28,6 +28,7 @@ struct SocketConfig {
   sim::Time transmit = 3us;
   sim::Time receive = 4us;
   sim::Time acknowledge = 1500ns;
+  sim::Time timeout = 200ms;
 
   void declare(sim::ParameterTable& table);
 };
@@ -44,13 +45,15 @@ class Socket {
   // Takes no simulated time.
   static void connect(Socket& one, Socket& other);
 
-  // write(2): ends when all bytes are in the kernel's memory. False: the connection is broken. No process may be killed
-  // in a call.
+  // write(2): ends when all bytes are in the kernel's memory. False: the connection is broken (ETIMEDOUT), as it is for
+  // good where the NIC has given up what the kernel has sent.
   sim::Task<bool> write(cpu::Execution& thread, Span memory);
   // read(2) with MSG_WAITALL: ends when so many bytes are there. False: likewise.
   sim::Task<bool> read(cpu::Execution& thread, Span memory);
   // What the program waits for in a call, for a person; empty: it does not wait.
   std::string_view waits() const { return waits_; }
+  // The connection is no more, for either end: who waits in a call there returns. Takes no time.
+  void break_off();
   // The kernel's thread: takes what comes, until the kernel's end is killed.
   sim::Task<void> serve(cpu::Execution& thread);
 
@@ -61,7 +64,11 @@ class Socket {
  private:
   sim::Task<bool> send_segment(cpu::Execution& thread, std::uint64_t from, std::uint64_t bytes);
   sim::Task<void> acknowledge(cpu::Execution& thread);
-  sim::Task<bool> finish(cpu::Execution& thread, rdma::Posted& posted);
+  sim::Task<bool> finish(cpu::Execution& thread, const rdma::Posted* posted);
+  sim::Task<void> take(cpu::Execution& thread, unsigned index);
+  void posted_one();
+  sim::Task<void> watch();
+  bool has_under_way() const;
   rdma::RemoteBuffer there(std::uint64_t address) const;
   std::uint64_t stride() const { return kHeader + config_.segment; }
   std::uint64_t own_segment(std::uint64_t n) const { return sending_ + n % config_.window * stride(); }
@@ -89,6 +96,9 @@ class Socket {
   std::vector<bool> has_come_;        // likewise
   rdma::Posted last_acknowledgement_{};
   std::string_view waits_;
+  sim::Time last_posted_{0};
+  bool is_watched_ = false;
+  sim::TaskGroup tasks_;
   os::WaitQueue writers_;
   os::WaitQueue readers_;
 };

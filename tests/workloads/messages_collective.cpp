@@ -196,6 +196,28 @@ TEST_CASE("sockets: a message costs two system calls, two copies, and an interru
   CHECK(slow.count("data_errors") == 0);
 }
 
+// Of data, of what acknowledges them, or of both: the other end, which may wait in its call, learns of it, too.
+TEST_CASE("sockets: a link that fails for good breaks the connection, and all that was to follow fails") {
+  std::int64_t fewest = 20;
+  std::int64_t most = 0;
+  for (const char* at : {"0 us", "200 us", "400 us", "433 us", "500 us", "577 us", "650 us"}) {
+    for (const char* size : {"64 B", "40 KiB"}) {
+      INFO(size << ", at " << at);
+      const Point point = run(socket(size) + Settings{{"workload.iterations", 10},
+                                                      {"workload.checks", "count"},
+                                                      {"network.failures", std::string("link 0-1 at ") + at}});
+      CHECK(point.error == "");
+      CHECK(point.count("transfers") == 20);
+      CHECK(point.count("data_errors") == 0);
+      fewest = std::min(fewest, point.count("transfers_failed"));
+      most = std::max(most, point.count("transfers_failed"));
+    }
+  }
+  CHECK(fewest > 0);
+  CHECK(fewest < 15);
+  CHECK(most == 20);
+}
+
 // A completion word is another transfer's after 512 posts.
 TEST_CASE("sockets: a message of more segments than a process has completion words") {
   for (const int every : {1, 2}) {
