@@ -78,6 +78,7 @@ Task<bool> Socket::write(cpu::Execution& thread, Span memory) {
     waits_ = "for room to write";
     while (sent_ - acknowledged_ == config_.window && !is_broken_) co_await writers_.sleep(thread);
     waits_ = "";
+    if (own_.killed()) throw rdma::ProcessKilled();
     if (is_broken_) co_return false;
     const std::uint64_t bytes = std::min(config_.segment, memory.bytes - at);
     if (!co_await send_segment(thread, memory.address + at, bytes)) co_return false;
@@ -156,6 +157,7 @@ Task<bool> Socket::read(cpu::Execution& thread, Span memory) {
     waits_ = "for something to read";
     while (!has_come_[slot] && !is_broken_) co_await readers_.sleep(thread);
     waits_ = "";
+    if (own_.killed()) throw rdma::ProcessKilled();
     if (!has_come_[slot]) co_return false;
     const std::uint64_t segment = segment_from_other(taken_);
     const std::uint64_t length = vm().read(kernel_.process(), segment, 8).word(0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -40,6 +41,8 @@ class Talk : public workloads::MessageProgram {
   sim::Task<messages::Outcome> wait(workloads::Rank& me, messages::RequestId request) {
     return of(me).wait(me.thread(), request);
   }
+  // A transfer of the rank, which began then, is over.
+  void ended(const workloads::Rank& me, sim::Time begin) { record(me, begin, now(), true, false); }
   std::vector<std::vector<workloads::Memory>> memories;  // by rank
   Facts facts;
 
@@ -49,7 +52,7 @@ class Talk : public workloads::MessageProgram {
       co_await me.endpoint().vm().store(me.endpoint().process(), each.address, each.bytes,
                                         1000 + 100 * me.number() + each.number);
     }
-    co_await measurement(me);
+    co_await counted(me);
     co_await code_(*this, me);
   }
   Code code_;
@@ -68,7 +71,8 @@ inline std::vector<std::string> split(const std::string& text) {
 
 // Facts beside the code's own: finished, wrong (messages that arrived otherwise than they were sent), stale, pinned
 // bytes and frames that are left, lost (small messages without a place), left (of requests, slots, packets), waits (how
-// many ranks do), "says that ..." (what for), "ended N" (whether the process of rank N has).
+// many ranks do), "says that ..." (what for), "ended N" (whether the process of rank N has), "metric
+// NAME" (in millionths).
 inline Facts run_talk(
     const Settings& settings, const std::vector<unsigned>& nodes, const Talk::Code& code, unsigned buffers = 2,
     const std::function<void(workloads::Configuration&)>& change = [](auto&) {}) {
@@ -100,6 +104,9 @@ inline Facts run_talk(
       facts["left"] += static_cast<std::int64_t>(left.requests + left.unreceived + left.held_slots + left.kept_back +
                                                  left.registered);
       facts["unreceived"] += static_cast<std::int64_t>(left.unreceived);
+    }
+    for (const workloads::Metric& each : talk.own_metrics()) {
+      facts["metric " + each.name] = std::llround(each.value * 1e6);
     }
     for (unsigned id = 0; id < cluster.size(); ++id) {
       cluster.node(id).vm.audit();

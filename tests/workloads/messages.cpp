@@ -325,6 +325,20 @@ TEST_CASE("messages: a rank that is killed while a thread of the library takes w
   CHECK(facts["ended 1"] == 1);
 }
 
+TEST_CASE("messages: CPU time of a rank that is killed counts up to then, and no further") {
+  for (const bool kills : {false, true}) {
+    Facts facts = run_talk(kBuffers, {0, 1, 2}, [kills](Talk& talk, Rank& me) -> Task<void> {
+      const sim::Time begin = talk.now();
+      co_await me.compute(100us);
+      talk.ended(me, begin);
+      if (kills && me.number() == 1) talk.kill(me);
+      co_await me.compute(50us);
+    });
+    CHECK(facts["ended 1"] == 1);
+    CHECK(facts["metric cpu_per_transfer"] == (kills ? 400'000'000 : 450'000'000) / 3);
+  }
+}
+
 TEST_CASE("messages: a thread that takes what comes lets a computing program's sender go on") {
   const Talk::Code code = [](Talk& talk, Rank& me) -> Task<void> {
     const RequestId request = me.number() == 0 ? co_await talk.send(me, 1, 1, talk.part(me, 0, 131'072))

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/message_bench.hpp"
+#include "workloads/send_receive/send_receive.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -216,6 +217,75 @@ TEST_CASE("sockets: a link that fails for good breaks the connection, and all th
   CHECK(fewest > 0);
   CHECK(fewest < 15);
   CHECK(most == 20);
+}
+
+namespace {
+
+// Two pairs; rank 0 or 2, which answer each other, is killed at an instant. What was spent is compared with what all
+// cores have spent from the first measured transfer until everything has ended.
+Facts pairs_with_one_killed(const Settings& settings, unsigned victim, sim::Time at) {
+  const workloads::Configuration c = configuration(settings);
+  return facts_from_child([&] {
+    platform::Cluster cluster("cluster", c.machine, 1);
+    cluster.boot();
+    const auto sum = [&cluster](auto of) {
+      std::int64_t all = 0;
+      for (unsigned id = 0; id < cluster.size(); ++id) all += of(cluster.node(id));
+      return all;
+    };
+    const auto frames = [](platform::Node& node) { return static_cast<std::int64_t>(node.vm.frames().used_pages()); };
+    const auto interrupts = [](platform::Node& node) {
+      node.settle();
+      return static_cast<std::int64_t>(node.statistics.value("cpu.time_irq") +
+                                       node.statistics.value("cpu.time_softirq"));
+    };
+    const std::int64_t used = sum(frames);
+    workloads::SendReceive pairs(c, cluster, 1);
+    std::int64_t interrupted = 0;
+    pairs.all_ready = [&]() -> Task<void> {
+      interrupted = sum(interrupts);
+      co_return;
+    };
+    sim::TaskGroup tasks;
+    tasks.start([](platform::Cluster& in, workloads::SendReceive& all, unsigned who, sim::Time when) -> Task<void> {
+      co_await in.loop.delay(when);
+      all.kill(all.rank(who));
+    }(cluster, pairs, victim, at));
+    pairs.start();
+    cluster.loop.run(c.workload.time_limit);
+    cluster.loop.rethrow_failure();
+    Facts facts;
+    facts["finished"] = pairs.finished() ? 1 : 0;
+    facts["wrong"] = static_cast<std::int64_t>(pairs.data_errors() + pairs.other_data_errors());
+    facts["frames"] = sum(frames) - used;
+    for (const workloads::Sample& each : pairs.samples()) ++facts["done " + std::to_string(each.sender)];
+    for (const workloads::Metric& each : pairs.own_metrics()) {
+      const auto transfers = static_cast<double>(pairs.samples().size() + pairs.failed());
+      if (each.name == "cpu_per_transfer") facts["spent"] = std::llround(each.value * 1e6 * transfers);
+    }
+    facts["interrupts"] = sum(interrupts) - interrupted;
+    for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).vm.audit();
+    return facts;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("sockets: a rank that is killed at any instant ends its connection, and the run goes on to its end") {
+  const Settings settings =
+      socket("20 KiB") + Settings{{"workload.ranks", 2}, {"workload.iterations", 10}, {"workload.warmup", 1}};
+  for (const unsigned victim : {0U, 2U}) {
+    for (int step = 0; step < 16; ++step) {
+      INFO("rank " << victim << ", " << step);
+      Facts facts = pairs_with_one_killed(settings, victim, 7us * step * step + 1ns);
+      CHECK(facts["finished"] == 1);
+      CHECK(facts["wrong"] == 0);
+      CHECK(facts["frames"] == 0);
+      CHECK(facts["done 1"] == 10);  // the other pair
+      CHECK(facts["done 3"] == 10);
+      CHECK(facts["spent"] > facts["interrupts"]);
+    }
+  }
 }
 
 // A completion word is another transfer's after 512 posts.

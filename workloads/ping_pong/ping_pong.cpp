@@ -58,8 +58,7 @@ std::vector<Metric> PingPong::own_metrics() const {
   std::vector<Metric> metrics;
   const TransferConfig& w = configuration_.workload;
   add_metric(metrics, "notice_memory", static_cast<double>(bytes_of_notices(w, configuration_.machine)));
-  const std::uint64_t transfers = samples_.size() + failed();
-  if (transfers > 0) add_metric(metrics, "cpu_per_transfer", microseconds(spent_) / static_cast<double>(transfers));
+  add_cpu_time(metrics);
   return metrics;
 }
 
@@ -69,14 +68,13 @@ Task<void> PingPong::main(Rank& me) {
   for (std::uint64_t i = 0; i < w.warmup + w.iterations; ++i) {
     if (i == w.warmup) {
       co_await measurement(me);
-      spent_ -= spent_by(me);
+      count_cpu_time(me);
     }
     if (!begins) co_await take(me);
     if (begins && w.think_time > sim::Time{0}) co_await think();
     co_await serve(me, i < w.warmup ? i : i - w.warmup);
     if (begins) co_await take(me);
   }
-  spent_ += spent_by(me);
 }
 
 Task<void> PingPong::serve(Rank& me, std::uint64_t use) {

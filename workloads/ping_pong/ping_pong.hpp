@@ -53,7 +53,6 @@ class PingPong : public RankProgram {
   std::vector<Ball> balls_;               // by the rank that sent last
   std::vector<std::uint8_t> last_bytes_;  // by rank: of its destination, when it last looked
   std::vector<std::uint16_t> writers_;    // by receiver: who writes next
-  sim::Time spent_{0};                    // by all ranks, while they are measured
   std::vector<sim::RandomStream> drawn_;  // by receiver
 };
 

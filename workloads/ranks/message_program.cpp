@@ -40,7 +40,7 @@ Task<void> MessageProgram::main(Rank& me) {
     me.serve_beside("progress", [&own](cpu::Execution& thread) { return own.take_for_ever(thread); });
   }
   co_await talk(me);
-  spent_ += spent_by(me) + spent_beside(me);
+  stop_counting(me);
   if (configuration_.messages.way == messages::Way::sockets) co_return;  // by the library nothing was sent
   co_await own.settle(me.thread());
   messages::Collectives last(own, {});
@@ -52,7 +52,7 @@ Task<void> MessageProgram::main(Rank& me) {
 Task<void> MessageProgram::counted(Rank& me) {
   co_await messenger(me).settle(me.thread());
   co_await measurement(me);
-  spent_ -= spent_by(me) + spent_beside(me);
+  count_cpu_time(me);
 }
 
 Task<bool> MessageProgram::send(Rank& me, unsigned to, const Memory& memory) {
@@ -70,8 +70,7 @@ Task<bool> MessageProgram::receive(Rank& me, unsigned from, const Memory& memory
 std::vector<Metric> MessageProgram::own_metrics() const {
   std::vector<Metric> metrics;
   add_metric(metrics, "slot_memory", static_cast<double>(Messenger::bytes_of_slots(ranks(), configuration_.messages)));
-  const std::uint64_t transfers = samples_.size() + failed();
-  if (transfers > 0) add_metric(metrics, "cpu_per_transfer", microseconds(spent_) / static_cast<double>(transfers));
+  add_cpu_time(metrics);
   return metrics;
 }
 

@@ -26,8 +26,6 @@ class MessageProgram : public RankProgram {
   static messages::Span span(const Memory& memory) { return {memory.address, memory.bytes}; }
   // What ranks say to each other, once all memory is registered; measurement() within it.
   virtual sim::Task<void> talk(Rank& me) = 0;
-  // CPU time that is spent for a rank beside its own process's.
-  virtual sim::Time spent_beside(const Rank&) { return sim::Time{0}; }
   // Its CPU time is counted from here on.
   sim::Task<void> counted(Rank& me);
   // Sends or receives, and waits for the end. False: it has failed.
@@ -39,7 +37,6 @@ class MessageProgram : public RankProgram {
   sim::Task<void> main(Rank& me) final;
 
   std::vector<std::unique_ptr<messages::Messenger>> messengers_;  // by rank
-  sim::Time spent_{0};                                            // by all ranks, while they are measured
 };
 
 // Of such a program, on these nodes: what is to be checked of its messages, and the memory that a rank has for them.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "workloads/stream.hpp"
+#include "workloads/transfer_metrics.hpp"
 
 namespace faultline::workloads {
 
@@ -26,7 +27,8 @@ RankProgram::RankProgram(const Configuration& configuration, platform::Cluster& 
       warmed_up_(cluster.loop, places.size(), [this] { return measurement_begins(cluster_.loop); }),
       unfinished_(places.size()),
       open_(places.size()),
-      ended_(cluster.loop) {
+      ended_(cluster.loop),
+      counted_(places.size()) {
   for (const Place& place : places) {
     const auto number = static_cast<unsigned>(ranks_.size());
     auto endpoint = open_program(configuration, cluster.node(place.node), place.end == rdma::End::source,
@@ -76,6 +78,8 @@ Task<void> RankProgram::run(Rank& me) {
     co_await run_main(me);
   } catch (const rdma::ProcessKilled&) {
   }
+  stop_counting(me);
+  co_await left(me);
   if (!me.has_set_up_) set_up_.stay_away(tasks_);
   if (!me.has_warmed_up_) warmed_up_.stay_away(tasks_);
   if (--unfinished_ == 0) {
@@ -135,17 +139,38 @@ Task<void> RankProgram::renew(const Memory& source) {
   return owner.vm().store(owner.process(), source.address, source.bytes, next_seed_++);
 }
 
+void RankProgram::count_cpu_time(const Rank& me) {
+  counted_[me.number()] = true;
+  cpu_time_ -= spent_by(me);
+  if (counted_ranks_[me.endpoint().node()]++ == 0) cpu_time_ -= interrupts_on(me);
+}
+
+void RankProgram::stop_counting(const Rank& me) {
+  if (!counted_[me.number()]) return;
+  counted_[me.number()] = false;
+  cpu_time_ += spent_by(me);
+  if (--counted_ranks_[me.endpoint().node()] == 0) cpu_time_ += interrupts_on(me);
+}
+
 sim::Time RankProgram::spent_by(const Rank& me) {
   cpu::Cpu& cpu = me.endpoint().cpu();
   cpu.settle();
-  sim::Time spent = cpu.spent_in(me.endpoint().process().id());
-  for (unsigned other = 0; other < me.number(); ++other) {
-    if (rank(other).endpoint().node() == me.endpoint().node()) return spent;
-  }
+  return cpu.spent_in(me.endpoint().process().id()) + spent_beside(me);
+}
+
+sim::Time RankProgram::interrupts_on(const Rank& me) {
+  const cpu::Cpu& cpu = me.endpoint().cpu();
+  sim::Time spent{0};
   for (unsigned core = 0; core < cpu.config().cores; ++core) {
     spent += cpu.charged(core, cpu::Work::irq) + cpu.charged(core, cpu::Work::softirq);
   }
   return spent;
+}
+
+void RankProgram::add_cpu_time(std::vector<Metric>& metrics) const {
+  const std::uint64_t transfers = samples_.size() + failed();
+  if (transfers == 0) return;
+  add_metric(metrics, "cpu_per_transfer", microseconds(cpu_time_) / static_cast<double>(transfers));
 }
 
 sim::Content RankProgram::content_of(const Memory& memory) {

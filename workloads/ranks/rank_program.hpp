@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,7 @@ class RankProgram : public Program {
   // The rank's process is killed: its code goes on nowhere, and the kernel ends it. Nobody else is told.
   void kill(Rank& victim) {
     victim.endpoint().kill();
+    killed(victim);
     ended_.notify_all();
   }
   void count_wrong_data() { ++(measuring_ ? data_errors_ : other_data_errors_); }
@@ -72,9 +74,22 @@ class RankProgram : public Program {
   }
   void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold, std::uint64_t bytes);
 
+  // A rank has just been killed, whatever it does at present.
+  virtual void killed(Rank&) {}
+  // main() of the rank has ended, or is left because the rank was killed. Its process is still there.
+  virtual sim::Task<void> left(Rank&) { co_return; }
+
   sim::Content content_of(const Memory& memory);
-  // What a rank's process has spent on cores so far; the first rank of a node also the interrupts there.
-  sim::Time spent_by(const Rank& me);
+
+  // CPU time that ranks' processes spend, polling included, and the interrupts on their nodes: of a rank from its first
+  // call until the second one, or until its main() has ended, or it was killed; of a node's interrupts as long as any
+  // of its ranks is counted.
+  void count_cpu_time(const Rank& me);
+  void stop_counting(const Rank& me);
+  // cpu_per_transfer, where transfers were measured.
+  void add_cpu_time(std::vector<Metric>& metrics) const;
+  // What is spent for a rank beside its process's time.
+  virtual sim::Time spent_beside(const Rank&) { return sim::Time{0}; }
 
   // workload.think_time.
   sim::Task<void> think() const;
@@ -94,6 +109,8 @@ class RankProgram : public Program {
   sim::Task<void> run(Rank& me);
   sim::Task<void> run_main(Rank& me);
   sim::Task<void> finish(Rank& me, Flying flying);
+  sim::Time spent_by(const Rank& me);
+  sim::Time interrupts_on(const Rank& me);
 
   platform::Cluster& cluster_;
   std::vector<std::unique_ptr<Rank>> ranks_;
@@ -102,9 +119,12 @@ class RankProgram : public Program {
   std::uint64_t next_seed_ = 1;
   Gathering set_up_;
   Gathering warmed_up_;
-  std::size_t unfinished_;  // ranks that are in main()
-  std::size_t open_;        // whose process has not ended
-  sim::Signal ended_;       // main() of the last rank, or a rank has been killed
+  std::size_t unfinished_;                         // ranks that are in main()
+  std::size_t open_;                               // whose process has not ended
+  sim::Signal ended_;                              // main() of the last rank, or a rank has been killed
+  std::vector<bool> counted_;                      // by rank: its CPU time is
+  std::map<sim::NodeId, unsigned> counted_ranks_;  // of a node
+  sim::Time cpu_time_{0};                          // of what was counted; of what still is, less what was before
   sim::TaskGroup tasks_;
 };
 

@@ -56,12 +56,18 @@ Task<void> RankSockets::open(const Rank& me, sim::TaskGroup& tasks) {
   End& end = *ends_[me.number()];
   co_await end.kernel->open();
   tasks.start(serve(end));
+  end.has_come = true;
   co_await opened_.come();
 }
 
-Task<void> RankSockets::close(const Rank& me) {
+Task<void> RankSockets::leave(const Rank& me, sim::TaskGroup& tasks) {
   End& end = *ends_[me.number()];
-  co_await done_.come();
+  if (!end.has_come) opened_.stay_away(tasks);
+  if (me.endpoint().killed()) {
+    done_.stay_away(tasks);
+  } else {
+    co_await done_.come();
+  }
   end.kernel->kill();
   while (end.serves) co_await *end.ended;
   co_await end.kernel->close(end.kernel->cpu().new_thread("exit"));

@@ -21,10 +21,11 @@ class RankSockets {
   // or channel left.
   RankSockets(const Configuration& configuration, platform::Cluster& cluster, const std::vector<Rank*>& ranks);
 
-  // By each rank, before it sends or receives, and after: all come, then the kernel's ends open, or close. `tasks` runs
-  // the kernel's threads.
+  // By each rank, before it sends or receives: the kernel's end opens, and all come. `tasks` runs the kernel's threads.
   sim::Task<void> open(const Rank& me, sim::TaskGroup& tasks);
-  sim::Task<void> close(const Rank& me);
+  // By each rank, when it sends and receives no more, or was killed: all come, but for those that were killed, whom
+  // nobody waits for; and the kernel's end closes.
+  sim::Task<void> leave(const Rank& me, sim::TaskGroup& tasks);
   messages::Socket& of(const Rank& me) { return *ends_.at(me.number())->socket; }
   // Who waits in a call of a socket, for a person; empty: nobody.
   std::string waits() const;
@@ -36,6 +37,7 @@ class RankSockets {
     std::unique_ptr<rdma::Endpoint> kernel;
     std::unique_ptr<messages::Socket> socket;
     std::unique_ptr<sim::Signal> ended;
+    bool has_come = false;  // to the others
     bool serves = false;
   };
   static sim::Task<void> serve(End& end);

@@ -23,7 +23,10 @@ SendReceive::SendReceive(const Configuration& configuration, platform::Cluster& 
 Task<void> SendReceive::talk(Rank& me) {
   if (sockets_) co_await sockets_->open(me, tasks_);
   co_await play(me);
-  if (sockets_) co_await sockets_->close(me);
+}
+
+Task<void> SendReceive::left(Rank& me) {
+  if (sockets_) co_await sockets_->leave(me, tasks_);
 }
 
 Task<void> SendReceive::play(Rank& me) {

@@ -24,6 +24,10 @@ class SendReceive : public MessageProgram {
  private:
   unsigned peer_of(unsigned number) const { return (number + ranks() / 2) % ranks(); }
   sim::Task<void> talk(Rank& me) override;
+  void killed(Rank& victim) override {
+    if (sockets_) sockets_->of(victim).break_off();
+  }
+  sim::Task<void> left(Rank& me) override;
   sim::Time spent_beside(const Rank& me) override { return sockets_ ? sockets_->spent(me) : sim::Time{0}; }
   sim::Task<void> play(Rank& me);
   sim::Task<void> serve(Rank& me, std::uint64_t use);
