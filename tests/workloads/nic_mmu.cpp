@@ -308,6 +308,22 @@ TEST_CASE("a table that is full makes room for what the NIC misses, and pushes n
   }
 }
 
+// 128 times as many pages as there is room for. That took minutes when each looked at all that waited before it.
+TEST_CASE("a table with no room for what libraries keep is found full at once, and what they keep is named") {
+  const workloads::Configuration c =
+      configuration(preset("nic-mmu/pushed") + Settings{{"workload.kind", "send-receive"},
+                                                        {"messages.slots", 32},
+                                                        {"messages.slot_bytes", "1 MiB"},
+                                                        {"elan.table_entries", 256}});
+  const Point point =
+      read_point(Child([&c] { return written(workloads::run_point(c, 1)); }, /*cpu_seconds=*/20).text());
+  CHECK(point.error.starts_with("the NIC's table has no entry left beside those of the processes' libraries"));
+  for (const char* key : {"elan.table_entries", "messages.slots", "messages.slot_bytes"}) {
+    INFO(key);
+    CHECK(std::ranges::find(point.error_keys, key) != point.error_keys.end());
+  }
+}
+
 TEST_CASE("a veto keeps pages from migration that the hooks alone would give away") {
   const Point gives = run_well(moving("pushed", "compaction"));
   const Point keeps = run_well(moving("vetoing", "compaction"));

@@ -27,7 +27,7 @@ Endpoint::Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, 
 sim::Task<void> Endpoint::open() {
   // The program runs before it calls anything: no strategy pays for the first switch to it.
   co_await host_.cpu.run(thread(), cpu::Work::user, sim::Time{0});
-  for (const std::uint64_t page : own_pages()) pushed_->keep(page);
+  pushed_->keep(own_pages());
 }
 
 // The NIC begins nothing more, then nobody answers its traps, then its table has nothing of the process and nothing of

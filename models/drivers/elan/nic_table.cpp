@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/drivers/elan/nic_table.hpp"
 
-#include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "models/nic/elan/registers.hpp"
 #include "models/sim/failure.hpp"
@@ -42,18 +42,23 @@ std::uint64_t NicTable::frame_word(const Entry& entry) {
 
 void NicTable::enter(Owner& owner, std::uint32_t pdid, const Entry& entry, bool replaces) {
   if (replaces) return;
-  by_age_.push_back({&owner, pdid, entry.begin, entry.stays});
-  places_.emplace(std::pair(&owner, entry.begin), std::prev(by_age_.end()));
+  Places& among = entry.stays ? staying_ : by_age_;
+  among.push_back({&owner, pdid, entry.begin, entry.stays});
+  places_.emplace(std::pair(&owner, entry.begin), std::prev(among.end()));
 }
 
 void NicTable::stay(Owner& owner, os::VirtualAddress begin) {
-  if (const auto place = places_.find({&owner, begin}); place != places_.end()) place->second->stays = true;
+  const auto found = places_.find({&owner, begin});
+  if (found == places_.end() || std::exchange(found->second->stays, true)) return;
+  staying_.splice(staying_.end(), by_age_, found->second);
 }
 
 void NicTable::leave(Owner& owner, os::Range begins) {
   const auto first = places_.lower_bound({&owner, begins.begin});
   const auto last = places_.lower_bound({&owner, begins.end});
-  for (auto place = first; place != last; ++place) by_age_.erase(place->second);
+  for (auto place = first; place != last; ++place) {
+    (place->second->stays ? staying_ : by_age_).erase(place->second);
+  }
   places_.erase(first, last);
 }
 
@@ -75,12 +80,14 @@ void NicTable::load_now(Owner& owner, std::uint32_t pdid, const Entry& entry, st
 
 // No frame goes with it, so that nothing is waited for; whoever takes the frame later does.
 Task<void> NicTable::evict(cpu::Execution& exec) {
-  const auto found = std::ranges::find(by_age_, false, &Place::stays);
-  if (found == by_age_.end()) {
-    throw sim::RunFailure("the NIC's table has no entry left beside those of the processes' libraries",
-                          {"elan.table_entries", "elan_library.event_entries", "workload.peers"}, /*refused=*/true);
+  if (by_age_.empty()) {
+    throw sim::RunFailure(
+        "the NIC's table has no entry left beside those of the processes' libraries: their queues, words and slots",
+        {"elan.table_entries", "messages.slots", "messages.slot_bytes", "socket.window", "socket.segment",
+         "elan_library.event_entries", "workload.peers"},
+        /*refused=*/true);
   }
-  const Place oldest = *found;
+  const Place oldest = by_age_.front();
   needs_drain_ = true;
   leave(*oldest.owner, {oldest.begin, oldest.begin + 1});
   ++counters.evictions;

@@ -49,7 +49,7 @@ class NicTable {
   void set_locked(bool locked) { locked_ = locked; }
   // Accesses by an entry that was evicted may be under way: nothing has been drained since.
   bool needs_drain() const { return needs_drain_; }
-  bool has_room() const { return by_age_.size() < capacity_; }
+  bool has_room() const { return places_.size() < capacity_; }
 
   // With the lock held. load() requires room, or an entry in that place (`replaces`).
   sim::Task<void> load(cpu::Execution& exec, Owner& owner, std::uint32_t pdid, Entry entry, std::uint64_t epoch,
@@ -78,6 +78,7 @@ class NicTable {
     os::VirtualAddress begin;
     bool stays;
   };
+  using Places = sim::List<Place>;
   sim::Task<void> write(cpu::Execution& exec, std::uint64_t offset, std::uint64_t value);
   sim::Task<void> take_out(cpu::Execution& exec, std::uint32_t pdid, os::VirtualAddress begin);
   static std::uint64_t frame_word(const Entry& entry);
@@ -92,8 +93,9 @@ class NicTable {
   sim::Semaphore lock_;
   bool locked_ = false;
   bool needs_drain_ = false;
-  sim::List<Place> by_age_;  // the oldest first
-  sim::Map<std::pair<Owner*, os::VirtualAddress>, sim::List<Place>::iterator> places_;
+  Places by_age_;   // that may go, the oldest first
+  Places staying_;  // likewise
+  sim::Map<std::pair<Owner*, os::VirtualAddress>, Places::iterator> places_;
 };
 
 // Holds the lock of a table for as long as it lives.

@@ -135,10 +135,13 @@ Task<void> PushedTable::push_late() {
   }
 }
 
-void PushedTable::keep(VirtualAddress page) {
-  kept_.insert(page);
-  table_.stay(*this, page);
-  pending_.insert(page);
+// All at once: each call looks at all that waits for room.
+void PushedTable::keep(std::span<const VirtualAddress> pages) {
+  for (const VirtualAddress page : pages) {
+    kept_.insert(page);
+    table_.stay(*this, page);
+    pending_.insert(page);
+  }
   follow_now();
 }
 

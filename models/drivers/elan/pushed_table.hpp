@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "models/drivers/elan/nic_table.hpp"
 #include "models/os/vm/mmu_notifier.hpp"
@@ -24,8 +25,8 @@ class PushedTable final : public os::MmuNotifier, private NicTable::Owner {
   PushedTable(const DriverConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm, os::Process& process,
               NicTable& table, Ways ways);
 
-  // A page that the NIC writes for the library: always pushed, now and whenever it is usable. In no time.
-  void keep(os::VirtualAddress page);
+  // Pages that the NIC writes for the library: always pushed, now and whenever they are usable. In no time.
+  void keep(std::span<const os::VirtualAddress> pages);
   // What the process's table has of the pages, for the NIC that has missed the first of them. Whether that one is there
   // for such an access.
   sim::Task<bool> load_missed(cpu::Execution& exec, os::Range pages, bool write);
