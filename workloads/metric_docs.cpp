@@ -117,7 +117,10 @@ std::vector<MetricDoc> metric_docs() {
           {"stale_astray", "B",
            "of these, bytes in frames that no other process maps: free, the kernel's (page cache, swap cache, tables), "
            "kept by a pin alone, or of other pages of the process itself"},
-          {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
+          {"pinned_bytes_peak", "B", "most bytes pinned at one time in the whole run, added over the nodes"},
+          {"pinned_bytes_mean", "B",
+           "bytes pinned, averaged over the time from the first measured transfer's begin to the last one's end, added "
+           "over the nodes; each node's is a metric of its part"},
           {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
           {"mlocked", "B",
            "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "

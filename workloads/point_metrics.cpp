@@ -144,6 +144,23 @@ void add_leaks(std::vector<Metric>& metrics, std::vector<PartResult>& parts, pla
   add_metric(metrics, "stale_astray", static_cast<double>(cluster.total("memory.astray_bytes")));
 }
 
+// Over the measured time: each node's own is a metric of its part, if it has one.
+void add_pinned_mean(std::vector<Metric>& metrics, std::vector<PartResult>& nodes, const Measured& measured,
+                     sim::Time span) {
+  std::uint64_t sum = 0;
+  for (std::size_t id = 0; id < measured.after.pinned.size(); ++id) {
+    const std::uint64_t mean = sim::mean_level(measured.before.pinned[id], measured.after.pinned[id], span);
+    sum += mean;
+    const auto part = std::ranges::find(nodes, fmt::format("node {}", id), &PartResult::part);
+    if (part == nodes.end()) continue;
+    std::vector<Metric> own;
+    add_metric(own, "pinned_bytes_mean", static_cast<double>(mean));
+    describe(own);
+    part->metrics.push_back(std::move(own.front()));
+  }
+  add_metric(metrics, "pinned_bytes_mean", static_cast<double>(sum));
+}
+
 // The parts that send, with what is known of them already; of more than kMostParts only that.
 void add_senders(std::vector<PartResult>& parts, const Programs::One& one) {
   const TransferConfig& config = one.configuration.workload;
@@ -321,6 +338,7 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& run) {
   for (const CounterMetric& c : cluster.nic_kind().metrics()) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.busy = platform::busy_times(cluster);
+  for (unsigned id = 0; id < cluster.size(); ++id) now.pinned.push_back(cluster.node(id).vm.pinned_area());
   const TransferConfig& workload = run.workload;
   now.has_two_ends = run.programs.all().empty() && kind_of(workload).has_two_ends;
   if (!now.has_two_ends) return now;
@@ -361,7 +379,10 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_metric(metrics, "stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")));
   std::vector<PartResult> victims;
   add_leaks(metrics, victims, cluster);
+  Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size(),
+                                [&](sim::NodeId node) { return programs.is_end(node); });
   add_metric(metrics, "pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")));
+  add_pinned_mean(metrics, use.nodes, measured, span);
   add_metric(metrics, "locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")));
   add_metric(metrics, "mlocked", static_cast<double>(measured.memory.mlocked));
   add_metric(metrics, "unevictable", static_cast<double>(measured.memory.unevictable));
@@ -370,8 +391,6 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   }
   add_of_programs(metrics, programs, errors_of);
   if (!programs.all().front().name.empty()) add_sums(metrics, programs);
-  Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size(),
-                                [&](sim::NodeId node) { return programs.is_end(node); });
   std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
   result.parts = std::move(use.nodes);

@@ -25,6 +25,7 @@ struct Snapshot {
   std::uint64_t cpu_initiator = 0;  // ps, without polling; where there are two ends
   std::uint64_t cpu_target = 0;
   std::vector<platform::BusyTime> busy;
+  std::vector<sim::Level::Area> pinned;  // by node
 };
 Snapshot snapshot(platform::Cluster& cluster, const Configuration& run);
 os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames

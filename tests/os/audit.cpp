@@ -14,19 +14,18 @@ using os::PageSize;
 namespace {
 
 // The books, which nobody but the manager may write to: an explicit instantiation may name private members.
-template <os::VmCore os::Vm::*Core, os::Swap os::Vm::*Swap, std::uint64_t os::Vm::*Pinned,
-          std::uint64_t os::Vm::*Locked>
+template <os::VmCore os::Vm::*Core, os::Swap os::Vm::*Swap, sim::Level os::Vm::*Pinned, std::uint64_t os::Vm::*Locked>
 struct OpensManager {
   friend os::VmCore& core_of(os::Vm& vm) { return vm.*Core; }
   friend os::Swap& swap_of(os::Vm& vm) { return vm.*Swap; }
-  friend std::uint64_t& pinned_of(os::Vm& vm) { return vm.*Pinned; }
+  friend sim::Level& pinned_of(os::Vm& vm) { return vm.*Pinned; }
   friend std::uint64_t& locked_of(os::Vm& vm) { return vm.*Locked; }
 };
 os::VmCore& core_of(os::Vm& vm);
 os::Swap& swap_of(os::Vm& vm);
-std::uint64_t& pinned_of(os::Vm& vm);
+sim::Level& pinned_of(os::Vm& vm);
 std::uint64_t& locked_of(os::Vm& vm);
-template struct OpensManager<&os::Vm::core_, &os::Vm::swap_, &os::Vm::pinned_bytes_, &os::Vm::locked_bytes_>;
+template struct OpensManager<&os::Vm::core_, &os::Vm::swap_, &os::Vm::pinned_, &os::Vm::locked_bytes_>;
 os::PageTable& table_of(Process& process) { return *os::Mm::of(process).table; }
 os::AddressSpace& space_of(Process& process) { return os::Mm::of(process).space; }
 unsigned& in_motion_of(Process& process) { return os::Mm::of(process).in_motion; }
@@ -203,9 +202,14 @@ TEST_CASE("the audit counts pins and locks") {
   books.wrong("does not know a pin");
   books.frames().add_pin(frame, process);
   books.mended();
-  std::uint64_t& pinned = pinned_of(books.b.vm);
-  books.falsified(pinned, pinned + kPage, "pinned bytes of all processes", false);
-  books.falsified(pinned, pinned - kPage, "pinned bytes of all processes");
+  const auto falsify_pinned = [&](std::uint64_t bytes, bool even_while_changing) {
+    sim::Level wrong;
+    wrong.set(bytes, sim::Time{0});
+    books.falsified(pinned_of(books.b.vm), wrong, "pinned bytes of all processes", even_while_changing);
+  };
+  const std::uint64_t pinned = books.b.vm.pinned_bytes();
+  falsify_pinned(pinned + kPage, false);
+  falsify_pinned(pinned - kPage, true);
   space_of(process).remove_pinned(kPage);
   books.wrong("pinned bytes of 'test'");
   space_of(process).add_pinned(kPage);

@@ -27,6 +27,7 @@
 #include "models/os/vm/private_table.hpp"
 #include "models/os/vm/vm_core.hpp"
 #include "models/sim/content.hpp"
+#include "models/sim/level.hpp"
 
 namespace faultline::os {
 
@@ -295,7 +296,9 @@ class Vm {
   const HugePool& huge_pool() const { return core_.huge_pool; }
   FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
   FrameTable::Mappers mappers(Address frame) const { return core_.frame_table.mappers(frame); }
-  std::uint64_t pinned_bytes() const { return pinned_bytes_; }
+  std::uint64_t pinned_bytes() const { return pinned_.value(); }
+  // Its sum over time until now (sim::mean_level).
+  sim::Level::Area pinned_area() const { return pinned_.area(core_.context.loop.now()); }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
 
  private:
@@ -417,7 +420,7 @@ class Vm {
   sim::HashMap<PinId, Pin> pins_;
   sim::Set<const cpu::Execution*> pinning_;  // threads whose pages are pinned as they come
   PinId next_pin_ = 1;
-  std::uint64_t pinned_bytes_ = 0;
+  sim::Level pinned_;  // bytes
   std::uint64_t locked_bytes_ = 0;
 };
 

@@ -145,7 +145,7 @@ void Vm::audit_pins(bool changing) const {
     compare(fmt::format("pinned bytes of '{}'", process->name()), Mm::of(*process).space.pinned_bytes(),
             pinned[process.get()], changing);
   }
-  compare("pinned bytes of all processes", pinned_bytes_, all_pins, changing);
+  compare("pinned bytes of all processes", pinned_.value(), all_pins, changing);
   core_.frame_table.for_each([&](Address frame, const FrameRecord& record) {
     const auto found = pins.find(frame);
     compare(fmt::format("pins of frame {:#x}", frame), record.pins, found == pins.end() ? 0 : found->second, changing);

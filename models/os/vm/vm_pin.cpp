@@ -37,8 +37,8 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
     space.remove_pinned(length);
     co_return Result<PinId>{.error = error};
   }
-  pinned_bytes_ += length;
-  core_.counters.pinned_bytes_peak.raise_to(pinned_bytes_);
+  pinned_.set(pinned_.value() + length, core_.context.loop.now());
+  core_.counters.pinned_bytes_peak.raise_to(pinned_.value());
   const PinId id = next_pin_++;
   pins_.emplace(id, std::move(pin));
   co_return Result<PinId>{.value = id};
@@ -118,7 +118,7 @@ sim::Task<Error> Vm::unpin(cpu::Execution& exec, sim::Vector<PinId> ids, Caller 
   for (const Pin& pin : pins) {
     drop_frames(pin);
     Mm::of(*pin.process).space.remove_pinned(pin.bytes());
-    pinned_bytes_ -= pin.bytes();
+    pinned_.set(pinned_.value() - pin.bytes(), core_.context.loop.now());
   }
   co_return error;
 }
