@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "tests/support/point.hpp"
@@ -152,4 +154,86 @@ TEST_CASE("reuse: ranks have pools and draws of their own, and are parts of the 
   }
   CHECK(reason_against(two + Settings{{"exanest.channels", 1}})
             .starts_with("workload.ranks: 2 processes on node 0, each of which needs a channel"));
+}
+
+TEST_CASE("reuse: sizes are drawn from halves of the largest, alike, and the same for the same seed") {
+  workloads::ReuseConfig config;
+  config.buffers = 40'000;
+  CHECK(workloads::sizes_of_buffers(config, 50'000, 1) == std::vector<std::uint64_t>(config.buffers, 50'000));
+  config.smallest = 12'000;
+  CHECK(config.sizes(50'000) == std::vector<std::uint64_t>{50'000, 25'000, 12'500});
+  CHECK(config.sizes(12'000) == std::vector<std::uint64_t>{12'000});
+  const std::vector<std::uint64_t> drawn = workloads::sizes_of_buffers(config, 50'000, 1);
+  for (const std::uint64_t size : config.sizes(50'000)) {
+    CHECK(static_cast<double>(std::ranges::count(drawn, size)) == Approx(config.buffers / 3.0).epsilon(0.03));
+  }
+  CHECK(workloads::sizes_of_buffers(config, 50'000, 1) == drawn);
+  CHECK(workloads::sizes_of_buffers(config, 50'000, 2) != drawn);
+  CHECK(workloads::sizes_of_buffers(config, 50'000, 1, 1) != drawn);
+}
+
+TEST_CASE("reuse: each buffer has its size, at both ends, also where it is mapped anew") {
+  const Settings sizes{{"reuse.smallest", "4 KiB"}, {"reuse.buffers", 8}};
+  workloads::ReuseConfig config;
+  config.buffers = 8;
+  config.smallest = 4096;
+  const std::vector<std::uint64_t> drawn = workloads::sizes_of_buffers(config, 16384, 1);
+  const std::uint64_t pool = std::accumulate(drawn.begin(), drawn.end(), std::uint64_t{0});
+  REQUIRE(pool < 8 * 16384);
+  for (const double again : {1.0, 0.5}) {
+    // In turn, each as often.
+    const Point once = run_well(preset("pin-once") + reuse(again, 24) + sizes);
+    CHECK(once["pinned_bytes_peak"] == 2.0 * static_cast<double>(pool));
+    const double moved = once["goodput"] * static_cast<double>(once.simulated_ps) / 1e6;
+    CHECK(moved > 3.0 * static_cast<double>(pool));
+    for (const char* strategy : {"pin-cache", "pin-cache-private", "pin-per-transfer", "fault/touch-ahead"}) {
+      INFO(strategy);
+      run_well(preset(strategy) + reuse(again, 24) + sizes);
+    }
+  }
+  CHECK(reason_against(reuse(1) + Settings{{"reuse.smallest", "32 KiB"}}) ==
+        "reuse.smallest: no buffer is larger than workload.size; set it to workload.size at most");
+}
+
+TEST_CASE("reuse: with a period as many transfers take as long, and cost what they cost without") {
+  // From the first begin to the last end, in ps.
+  const auto span = [](const Point& p, std::int64_t transfers) {
+    return static_cast<double>(transfers) * 16384 / p["goodput"] * 1e6;
+  };
+  const Point alone = run_well(preset("resident") + reuse(1));
+  const Point paced = run_well(preset("resident") + reuse(1) + Settings{{"reuse.period", "1 ms"}});
+  CHECK(paced.latency() == alone.latency());
+  CHECK(span(paced, 20) == Approx(19e9 + static_cast<double>(paced.latency())).margin(1000));
+  // Who cannot keep the pace makes no pause.
+  const Point hurried = run_well(preset("resident") + reuse(1) + Settings{{"reuse.period", "1 us"}});
+  CHECK(span(hurried, 20) == Approx(span(alone, 20)).margin(1000));
+  // Behind transfers that take longer the next ones follow at once until the pace is kept again.
+  const Settings mixed = preset("fault/touch-a-page") + reuse(0.8, 100);
+  const Point faulting = run_well(mixed + Settings{{"reuse.period", "150 us"}});
+  CHECK(faulting.ps("latency_max") > 160'000'000);
+  CHECK(faulting.latency() < 100'000'000);
+  CHECK(span(faulting, 100) > 99 * 150e6 - 20e6);
+  CHECK(span(faulting, 100) < 99 * 150e6 + 1.1 * static_cast<double>(faulting.ps("latency_max")));
+}
+
+TEST_CASE("reuse: the mean of what is pinned counts each pin for as long as it is held, on each node") {
+  const double pool = 2 * 4 * 16384;
+  const Point once = run_well(preset("pin-once") + reuse(1));
+  CHECK(once["pinned_bytes_mean"] == pool);
+  CHECK(once.parts.at("node 0").at("pinned_bytes_mean") == pool / 2);
+  CHECK(once.parts.at("node 1").at("pinned_bytes_mean") == pool / 2);
+  CHECK(run_well(preset("fault/touch-ahead") + reuse(1))["pinned_bytes_mean"] == 0);
+  // Pinned for each transfer: a quarter of the time that the same transfers have is a quarter of the mean.
+  const auto paced = [](const char* period) {
+    return run_well(preset("pin-per-transfer") + reuse(1) + Settings{{"reuse.period", period}});
+  };
+  const Point often = paced("1 ms");
+  const Point seldom = paced("4 ms");
+  CHECK(often["pinned_bytes_peak"] == 2 * 16384);
+  CHECK(seldom["pinned_bytes_peak"] == 2 * 16384);
+  CHECK(often["pinned_bytes_mean"] == Approx(4 * seldom["pinned_bytes_mean"]).epsilon(0.01));
+  // Held by both ends for less than a transfer's latency, and for most of it.
+  const double share = static_cast<double>(often.latency()) / 1e9 * 20 / 19;
+  CHECK(often["pinned_bytes_mean"] < 2 * 16384 * share * 1.1);
+  CHECK(often["pinned_bytes_mean"] > 2 * 16384 * share * 0.5);
 }

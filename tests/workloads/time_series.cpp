@@ -105,6 +105,18 @@ TEST_CASE("time series: when the bound is reached intervals become twice as long
   CHECK(bounded["free_memory"].values[0] == all["free_memory"].values[factor - 1]);
 }
 
+TEST_CASE("time series: what is pinned has the mean that the metric says") {
+  const Settings pins = preset("pin-per-transfer") + Settings{{"workload.kind", "reuse"},   {"workload.size", "64 KiB"},
+                                                              {"workload.iterations", 20},  {"reuse.buffers", 4},
+                                                              {"reuse.period", "500 us"},   {"series.period", "1 us"},
+                                                              {"series.samples", 1'000'000}};
+  const std::vector<double> pinned = series(pins)["pinned_bytes"].values;
+  REQUIRE(pinned.size() > 9500);
+  const double mean = std::accumulate(pinned.begin(), pinned.end(), 0.0) / static_cast<double>(pinned.size());
+  CHECK(mean > 1000);
+  CHECK(run_well(pins)["pinned_bytes_mean"] == Approx(mean).epsilon(0.02));
+}
+
 TEST_CASE("time series: a period longer than the run is said to have had no sample") {
   CHECK(run({{"series.period", "1 s"}}).notes_say("series.period is longer than what was measured"));
 }

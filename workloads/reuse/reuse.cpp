@@ -37,6 +37,16 @@ unsigned BufferDraw::next() {
   return static_cast<unsigned>(found - sums_.begin());
 }
 
+std::vector<std::uint64_t> sizes_of_buffers(const ReuseConfig& config, std::uint64_t largest, sim::Seed seed,
+                                            unsigned rank) {
+  const std::vector<std::uint64_t> choices = config.sizes(largest);
+  std::vector<std::uint64_t> sizes(config.buffers, largest);
+  if (choices.size() == 1) return sizes;
+  sim::RandomStream draws(seed, "sizes of buffers", rank);
+  for (std::uint64_t& size : sizes) size = choices[draws.below(choices.size())];
+  return sizes;
+}
+
 Reuse::Pair::Pair(unsigned n, std::unique_ptr<Endpoint> from, std::unique_ptr<Endpoint> to,
                   const Configuration& configuration, const rdma::Strategy& strategy, sim::Seed seed)
     : number(n),
@@ -44,6 +54,7 @@ Reuse::Pair::Pair(unsigned n, std::unique_ptr<Endpoint> from, std::unique_ptr<En
       target{.endpoint = std::move(to), .mapper = nullptr, .addresses = {}},
       asking(*source.endpoint, *target.endpoint, strategy, check_buffer),
       answering(*target.endpoint, strategy, check_buffer),
+      sizes(sizes_of_buffers(configuration.reuse, configuration.workload.size, seed, n)),
       draw(configuration.reuse.draw, configuration.reuse.buffers, seed, n),
       fresh(seed, "new memory", n),
       start_phase(configuration.workload.start_spread, seed, n),
@@ -56,6 +67,7 @@ Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim
       buffers_(configuration.reuse.buffers),
       again_(configuration.reuse.again),
       touches_(configuration.reuse.target_touches),
+      period_(configuration.reuse.period),
       clock_(cluster.node(config_.initiator).context),
       set_up_(cluster.loop, config_.ranks, [this] { return set_up_ends(); }),
       warmed_up_(cluster.loop, config_.ranks, [this] { return measurement_begins(clock_.loop); }),
@@ -85,20 +97,25 @@ std::vector<PartResult> Reuse::senders() const {
 // Each buffer is used once before anything counts: from then on it is one that has been used.
 Task<void> Reuse::run(Pair& pair) {
   const sim::Time begun = now();
-  co_await set_up(pair.source);
-  co_await set_up(pair.target);
+  co_await set_up(pair, pair.source);
+  co_await set_up(pair, pair.target);
   setup_time_ = std::max(setup_time_, now() - begun);
   co_await set_up_.come();
   if (strategy_.serves_at_target()) {
     for (unsigned i = 0; i < buffers_; ++i) {
-      pair.answering.add({pair.target.buffer(i, config_.size), true, pair.source.endpoint.get()});
+      pair.answering.add({pair.target.buffer(i, pair.sizes[i]), true, pair.source.endpoint.get()});
     }
     tasks_.start(pair.answering.serve());
   }
   for (unsigned i = 0; i < buffers_; ++i) co_await make_transfer(pair, i, false, false);
+  sim::Time due{0};
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
     const bool measured = i >= config_.warmup;
-    if (i == config_.warmup) co_await warmed_up_.come();
+    if (i == config_.warmup) {
+      co_await warmed_up_.come();
+      due = now();
+    }
+    if (measured) co_await keep_pace(due);
     const bool is_new = pair.fresh.chance(1 - again_);
     co_await make_transfer(pair, pair.draw.next(), is_new, measured);
   }
@@ -107,13 +124,18 @@ Task<void> Reuse::run(Pair& pair) {
   finish_run();
 }
 
-Task<void> Reuse::set_up(Side& side) {
+Task<void> Reuse::keep_pace(sim::Time& due) const {
+  if (period_ > sim::Time{0} && due > now()) co_await clock_.loop.delay(due - now());
+  due += period_;
+}
+
+Task<void> Reuse::set_up(Pair& pair, Side& side) {
   Endpoint& endpoint = *side.endpoint;
   side.mapper = &endpoint.new_thread("mapper");
   co_await endpoint.open();
   for (unsigned i = 0; i < buffers_; ++i) {
-    side.addresses.push_back(endpoint.map_buffer(config_.size, 0));
-    check_buffer(co_await side.buffer(i, config_.size).add(endpoint.thread()), "setting up", endpoint.vm());
+    side.addresses.push_back(endpoint.map_buffer(pair.sizes[i], 0));
+    check_buffer(co_await side.buffer(i, pair.sizes[i]).add(endpoint.thread()), "setting up", endpoint.vm());
   }
 }
 
@@ -137,21 +159,22 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
     ++reused_;
   }
   const std::uint64_t address = pair.source.addresses[index];
-  check_buffer(co_await from.vm().touch_range(*pair.source.mapper, from.process(), address, config_.size, true),
-               "writing", from.vm());
-  co_await from.vm().store(from.process(), address, config_.size, ++pair.contents);
+  const std::uint64_t bytes = pair.sizes[index];
+  check_buffer(co_await from.vm().touch_range(*pair.source.mapper, from.process(), address, bytes, true), "writing",
+               from.vm());
+  co_await from.vm().store(from.process(), address, bytes, ++pair.contents);
 
   from.keeps_core();
   const sim::Time begin = now();
   const rdma::RemoteBuffer remote{to.node(), to.process().id(), pair.target.addresses[index]};
-  const ToldTransfer told(from, rdma::Operation::write, address, remote, config_.size);
+  const ToldTransfer told(from, rdma::Operation::write, address, remote, bytes);
   if (is_new) {
     co_await on_both_sides(pair, &Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment
   }
-  const rdma::RegisteredBuffer own = pair.source.buffer(index, config_.size);
-  MovingTransfer transfer(told, strategy_, {rdma::Operation::write, own, address, remote, config_.size, index});
-  const auto size = static_cast<std::uint32_t>(config_.size);
+  const rdma::RegisteredBuffer own = pair.source.buffer(index, bytes);
+  MovingTransfer transfer(told, strategy_, {rdma::Operation::write, own, address, remote, bytes, index});
+  const auto size = static_cast<std::uint32_t>(bytes);
   transfer.moving.on_prepared = [&] { transfer.expected = from.vm().read(from.process(), address, size); };
   transfer.moving.on_part_ended = [this](const rdma::Posted& part) { breakdown_.on_over(part.transfer); };
   co_await pair.asking.prepare(from.thread(), transfer.moving);
@@ -162,9 +185,9 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
     ++(measured ? data_errors_ : other_data_errors_);
   }
   co_await pair.asking.let_go(from.thread(), transfer.moving);
-  work_done_ += work_of_transfer(config_.size);
+  work_done_ += work_of_transfer(bytes);
   if (measured && done) {
-    samples_.push_back({begin, now(), config_.size, pair.number});
+    samples_.push_back({begin, now(), bytes, pair.number});
     breakdown_.finish(transfer.moving.last().transfer, begin, begin, now());
   }
   transfer.told.ended(now(), done);
@@ -178,26 +201,27 @@ Task<void> Reuse::remap(Pair& pair, Side& side, unsigned index) {
   Endpoint& endpoint = *side.endpoint;
   os::Vm& vm = endpoint.vm();
   std::uint64_t& address = side.addresses[index];
-  check_buffer(co_await side.buffer(index, config_.size).remove(*side.mapper), "tearing down", vm);
-  const os::Range pages = endpoint.pages_of(address, config_.size);
+  const std::uint64_t bytes = pair.sizes[index];
+  check_buffer(co_await side.buffer(index, bytes).remove(*side.mapper), "tearing down", vm);
+  const os::Range pages = endpoint.pages_of(address, bytes);
   co_await endpoint.registration().unmapping(*side.mapper, pages);
   check_buffer(co_await vm.munmap(*side.mapper, endpoint.process(), pages.begin, pages.end - pages.begin), "unmapping",
                vm);
   os::MmapOptions options;
   options.alignment = os::kHugePage;
-  const auto mapped = co_await vm.mmap(*side.mapper, endpoint.process(), config_.size, options);
+  const auto mapped = co_await vm.mmap(*side.mapper, endpoint.process(), bytes, options);
   check_buffer(mapped.error, "mapping", vm);
   address = mapped.value;
   if (touches_ && &side == &pair.target) {
-    check_buffer(co_await vm.touch_range(*side.mapper, endpoint.process(), address, config_.size, true), "writing", vm);
+    check_buffer(co_await vm.touch_range(*side.mapper, endpoint.process(), address, bytes, true), "writing", vm);
   }
   if (pair.answering.has_slots() && &side == &pair.target) {
-    pair.answering.move_slot(index, side.buffer(index, config_.size));
+    pair.answering.move_slot(index, side.buffer(index, bytes));
   }
 }
 
-Task<void> Reuse::register_new(Pair&, Side& side, unsigned index) {
-  check_buffer(co_await side.buffer(index, config_.size).add(side.endpoint->thread()), "setting up",
+Task<void> Reuse::register_new(Pair& pair, Side& side, unsigned index) {
+  check_buffer(co_await side.buffer(index, pair.sizes[index]).add(side.endpoint->thread()), "setting up",
                side.endpoint->vm());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How often programs use the same memory again decides what registering it costs (the kind `reuse`): one process writes
 // to another, from and to buffers that each draws from a pool of its own; now and then both unmap theirs and go on with
-// new memory. Every transfer is checked end to end. There may be several such pairs (workload.ranks), each with pools
-// and draws of its own.
+// new memory. Every transfer is checked end to end. There may be several such pairs (workload.ranks), each with pools,
+// sizes and draws of its own.
 //
 // A transfer's latency begins when its buffers are there and what is sent stands in the source. What the programs do to
 // their mappings before, and what those who keep memory registered pay for that, is told apart (remap_mean).
@@ -39,6 +39,10 @@ class BufferDraw {
   std::vector<std::uint64_t> sums_;  // of zipf's weights, up to each buffer
 };
 
+// The size of each buffer of a pool (reuse.smallest). The same for the same seed and rank.
+std::vector<std::uint64_t> sizes_of_buffers(const ReuseConfig& config, std::uint64_t largest, sim::Seed seed,
+                                            unsigned rank = 0);
+
 class Reuse : public Program {
  public:
   Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
@@ -68,6 +72,7 @@ class Reuse : public Program {
     Side target;
     messages::Initiator asking;
     messages::Target answering;
+    const std::vector<std::uint64_t> sizes;  // by buffer, at either end
     BufferDraw draw;
     sim::RandomStream fresh;
     StartPhase start_phase;
@@ -75,7 +80,9 @@ class Reuse : public Program {
   };
 
   sim::Task<void> run(Pair& pair);
-  sim::Task<void> set_up(Side& side);
+  sim::Task<void> set_up(Pair& pair, Side& side);
+  // Until a measured transfer is due (reuse.period); `due` is then when the next one is.
+  sim::Task<void> keep_pace(sim::Time& due) const;
   sim::Task<void> make_transfer(Pair& pair, unsigned index, bool is_new, bool measured);
   sim::Task<void> remap(Pair& pair, Side& side, unsigned index);
   sim::Task<void> register_new(Pair& pair, Side& side, unsigned index);
@@ -89,6 +96,7 @@ class Reuse : public Program {
   const unsigned buffers_;
   const double again_;
   const bool touches_;
+  const sim::Time period_;
   const sim::Context& clock_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   Gathering set_up_;

@@ -10,6 +10,7 @@ namespace faultline::workloads {
 
 namespace {
 
+// At most: sizes may be drawn.
 std::uint64_t pool_bytes(const Configuration& configuration) {
   return configuration.reuse.buffers * sim::page_end(configuration.workload.size);
 }
@@ -29,6 +30,9 @@ std::vector<Need> needs_of_reuse(const Configuration& configuration) {
 }
 
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
+  if (configuration.reuse.smallest > configuration.workload.size)
+    add({"reuse.smallest", "workload.size"}, "no buffer is larger than workload.size",
+        "set it to workload.size at most");
   check_places(configuration.workload, configuration.machine.shape, add);
   check_transfers_in_queue({1, configuration.workload.size}, {}, configuration, add);
   check_asked({1, configuration.workload.size}, {"strategy.registration"}, configuration, add);
@@ -36,13 +40,17 @@ void check_reuse(const Configuration& configuration, const AddConflict& add) {
 
 double work_of_reuse(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;
-  return w.ranks * (work_of_iterations(configuration) + configuration.reuse.buffers * work_of_transfer(w.size));
+  const std::vector<std::uint64_t> sizes = configuration.reuse.sizes(w.size);
+  double mean = 0;
+  for (const std::uint64_t size : sizes) mean += work_of_transfer(size) / static_cast<double>(sizes.size());
+  return w.ranks * static_cast<double>(w.warmup + w.iterations + configuration.reuse.buffers) * mean;
 }
 
 Ignored ignored_by_reuse() {
   const char* whole_pages = "buffers of a pool begin with a page";
-  return ignored_arrivals() + ignored_advice() + Ignored{{"workload.clean_window", "a pool has no neighbours"}} +
-         ignored_clean_transfers() + ignored_peers() + ignored_notices() +
+  return ignored_arrivals("transfers of a pool come one after the other", "set reuse.period for a pace") +
+         ignored_advice() + Ignored{{"workload.clean_window", "a pool has no neighbours"}} + ignored_clean_transfers() +
+         ignored_peers() + ignored_notices() +
          Ignored{{"workload.window", "a pool's transfers are measured one at a time"},
                  {"workload.source_offset", whole_pages},
                  {"workload.destination_offset", whole_pages},

@@ -3,6 +3,8 @@
 
 namespace faultline::workloads {
 
+using namespace std::chrono_literals;
+
 void ReuseConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("reuse");
   table.add_count("buffers", buffers, sim::kAnyEntries,
@@ -25,6 +27,25 @@ void ReuseConfig::declare(sim::ParameterTable& table) {
        "so that the page is there; the time is in remap_mean",
        "",
        {}});
+  table.add_bytes(
+      "smallest", smallest, {0, std::uint64_t{1} << 30},
+      {"kind reuse: bytes below which no buffer is; of workload.size, its half, its quarter and so on each buffer has "
+       "one, drawn once and as likely as any other, the same at both ends; 0: all have workload.size",
+       "",
+       {}});
+  table.add_time(
+      "period", period, {0ns, 1000s},
+      {"kind reuse: from one measured transfer to the next, so that as many take as long whatever each of them costs; "
+       "behind one that takes longer the next ones follow at once until the pace is kept again; 0: each "
+       "follows the one before at once",
+       "",
+       {}});
+}
+
+std::vector<std::uint64_t> ReuseConfig::sizes(std::uint64_t largest) const {
+  std::vector<std::uint64_t> all{largest};
+  while (smallest > 0 && all.back() / 2 >= smallest) all.push_back(all.back() / 2);
+  return all;
 }
 
 }  // namespace faultline::workloads

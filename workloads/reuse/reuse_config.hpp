@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/sim/parameters.hpp"
 
@@ -19,8 +20,12 @@ struct ReuseConfig {
   Draw draw = Draw::ring;
   double again = 1;
   bool target_touches = false;
+  std::uint64_t smallest = 0;
+  sim::Time period{0};
 
   void declare(sim::ParameterTable& table);
+  // What a buffer may have where the largest one has so many bytes, the largest first; each is as likely.
+  std::vector<std::uint64_t> sizes(std::uint64_t largest) const;
 };
 
 }  // namespace faultline::workloads
