@@ -189,6 +189,12 @@ TEST_CASE("programs: an innocent one goes on for as long as others are measured,
   CHECK(apart.ps("innocent.latency_max") < beside.ps("innocent.latency_max"));
 }
 
+TEST_CASE("programs: a rank that computes polls for no request, whatever strategy it inherits") {
+  const Settings load = {{"workload.kind", "compute"}, {"workload.nodes", "2, 3"}, {"workload.ranks", 3}};
+  const Point point = run_programs(preset("pin-per-transfer") + named("moves", kWrite) + named("load", load));
+  CHECK(point["load.computed"] > 0.99);
+}
+
 TEST_CASE("programs: they need what all of them need together") {
   const Settings two = named("one", kWrite) + named("two", kWrite);
   CHECK(reason_against(two) == "none");

@@ -19,6 +19,7 @@ class Compute : public RankProgram {
   std::vector<Metric> own_metrics() const override;
 
  private:
+  bool asks() const override { return false; }  // they transfer nothing
   sim::Task<void> main(Rank& me) override;
 
   std::vector<sim::Time> pauses_;  // by rank: before it begins
