@@ -11,7 +11,9 @@
 //
 // The original keeps one segment mapped for the life of the program. Here a program may unmap memory: who holds it
 // gives it back before (RemoteBuckets::forget). A page that goes without that, because the kernel's notifier tells of
-// it, is unpinned, and its leases are void: what still comes for it meets an absent page.
+// it, is unpinned, and its leases are void: what still comes for it meets an absent page. Changes that leave a pinned
+// frame where it is are none: a right that goes, a huge page that is split. (Linux tells a driver of the kind of a
+// change, MMU_NOTIFY_*, but calls a split as it calls a zap: there a driver would have to compare frames.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -230,6 +232,20 @@ class FirehoseMemory final : public FollowingPins {
       }
     }
     return lost;
+  }
+  bool takes_frames(os::Taker by) const override {
+    using enum os::Taker;
+    switch (by) {
+      case madv_free:
+      case mprotect:
+      case fork:
+      case writeback:
+      case numa:
+      case split:
+      case clear_refs:
+      case idle_tracking: return false;
+      default: return true;
+    }
   }
   bool lets_go_together() const override { return true; }
   std::optional<Gone> take_victim() override {

@@ -118,8 +118,9 @@ void FollowingPins::invalidate(os::Range pages, GoneOnes& gone) {
 
 Task<bool> FollowingPins::begin(cpu::Execution& exec, os::TableChange change) {
   if (change.may_refuse() && is_held(change.range)) co_return false;
-  ++count_.unmap_events;
   changes_.push_back(change.range);
+  if (!takes_frames(change.by.by)) co_return true;
+  ++count_.unmap_events;
   const bool makes_it = making_ != nullptr && &making_->thread == &exec;
   const bool was_overtaken = makes_it && making_->overtaken;
   GoneOnes gone;
@@ -137,7 +138,8 @@ void FollowingPins::end(os::Range range) {
   change_ended_.notify_all();
 }
 
-void FollowingPins::drop(os::Range pages, os::Taking) {
+void FollowingPins::drop(os::Range pages, os::Taking taking) {
+  if (!takes_frames(taking.by)) return;
   ++count_.unmap_events;
   invalidate(pages, garbage_);
 }

@@ -30,6 +30,8 @@ class FollowingPins : public Registration, private os::MmuNotifier {
   virtual bool is_in_use(os::Range pages) const = 0;
   // The kernel may not take such pages, if it asks.
   virtual bool is_held(os::Range pages) const { return is_in_use(pages); }
+  // A change by this one may put other frames in the place of those that are pinned.
+  virtual bool takes_frames(os::Taker) const { return true; }
   // Nothing of the range is found from here on. What is used is unpinned by its last user, the rest goes to `gone`. The
   // number of what is lost.
   virtual std::size_t lose(os::Range pages, GoneOnes& gone) = 0;
