@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -113,7 +114,21 @@ double straightness(const std::vector<double>& positions, const std::vector<doub
   return greatest > 0 ? least / greatest : 0;
 }
 
-Check compare_line(const Figure& figure, std::span<const runs::PointOutcome> outcomes) {
+// Where a line between neighbours meets the baseline's; with linear costs that is where they cross. NaN where the
+// values are not first the baseline's or more, and then less, once.
+double crossover(const std::vector<double>& positions, const std::vector<double>& values,
+                 const std::vector<double>& baseline) {
+  std::vector<double> above;
+  for (std::size_t i = 0; i < values.size(); ++i) above.push_back(values[i] - baseline[i]);
+  const auto is_less = [](double difference) { return difference < 0; };
+  if (is_less(above.front()) || !is_less(above.back()) || !std::ranges::is_partitioned(above, std::not_fn(is_less)))
+    return kNothing;
+  const auto i = static_cast<std::size_t>(std::ranges::find_if(above, is_less) - above.begin());
+  return positions[i - 1] + (positions[i] - positions[i - 1]) * above[i - 1] / (above[i - 1] - above[i]);
+}
+
+// `outcomes`: of the figure's points, and of its baseline's behind them.
+Check compare_together(const Figure& figure, std::span<const runs::PointOutcome> outcomes) {
   Check check;
   check.figure = &figure;
   const auto text = [&](const experiment::Point& point) { return point.axes.front().text; };
@@ -121,7 +136,19 @@ Check compare_line(const Figure& figure, std::span<const runs::PointOutcome> out
   check.published = published_text(figure);
   std::vector<double> values;
   for (const runs::PointOutcome& outcome : outcomes) values.push_back(measured(figure, outcome, check.trouble));
-  if (check.trouble.empty()) compare_value(figure, straightness(figure.positions, values), check);
+  if (!check.trouble.empty()) return check;
+  if (figure.compare == Comparison::linear) {
+    compare_value(figure, straightness(figure.positions, values), check);
+  } else {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(figure.points.size());
+    const double at = crossover(figure.positions, {values.begin(), middle}, {middle, values.end()});
+    if (std::isnan(at)) {
+      check.trouble = "no point from which on it is less than the baseline's, and was not before";
+      return check;
+    }
+    compare_value(figure, at * figure.scale, check);
+  }
+  if (!figure.known_off.empty()) check.passed = !check.passed;
   return check;
 }
 
@@ -169,6 +196,7 @@ Check compare(const Figure& figure, const experiment::Point& point, const runs::
   if (!check.trouble.empty()) return check;
   switch (figure.compare) {
     case Comparison::linear:  // each point's own is not compared
+    case Comparison::crossover:
     case Comparison::value: compare_value(figure, value, check); break;
     case Comparison::difference: compare_value(figure, value - base, check); break;
     case Comparison::ratio: compare_value(figure, value / base, check); break;
@@ -195,12 +223,13 @@ std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const r
   std::vector<Check> checks;
   std::size_t at = 0;
   for (const Figure& figure : figures) {
-    if (figure.is_line()) checks.push_back(compare_line(figure, outcomes.subspan(at, figure.points.size())));
-    for (std::size_t i = 0; i < figure.points.size() && !figure.is_line(); ++i) {
+    const std::size_t outcomes_of_it = figure.points.size() + figure.baseline.size();
+    if (figure.is_one_check()) checks.push_back(compare_together(figure, outcomes.subspan(at, outcomes_of_it)));
+    for (std::size_t i = 0; i < figure.points.size() && !figure.is_one_check(); ++i) {
       const runs::PointOutcome* baseline = figure.baseline.empty() ? nullptr : &outcomes[at + figure.points.size() + i];
       checks.push_back(compare(figure, figure.points[i], outcomes[at + i], baseline));
     }
-    at += figure.points.size() + figure.baseline.size();
+    at += outcomes_of_it;
   }
   return checks;
 }

@@ -30,7 +30,10 @@ enum class Comparison {
   overhead,
   less,
   greater,
-  linear,  // of all points together: along one axis of numbers, the least slope between neighbours over the greatest
+  // Of all points of one axis of numbers together: the least slope between neighbours over the greatest; from which
+  // number on the measure is less than the baseline's.
+  linear,
+  crossover,
 };
 
 struct Tolerance {
@@ -65,10 +68,10 @@ struct Figure {
   std::string unit;
   std::vector<experiment::Point> points;    // one a combination of the axes
   std::vector<experiment::Point> baseline;  // as many, or none
-  std::vector<double> positions;            // of linear: the points' numbers on their axis, rising
+  std::vector<double> positions;            // where all are one check: the points' numbers on their axis, rising
 
   // All points make one check together; else each makes its own.
-  bool is_line() const { return compare == Comparison::linear; }
+  bool is_one_check() const { return compare == Comparison::linear || compare == Comparison::crossover; }
 };
 
 // How a check's measure spreads over samples of what nobody has published: nearest ranks, in the measure's unit.
@@ -81,7 +84,7 @@ struct Band {
   double highest = 0;
 };
 
-// What became of one figure at one point, or of a line at all of them.
+// What became of one figure at one point, or at all of them together.
 struct Check {
   const Figure* figure = nullptr;
   std::string where;      // the axes' values
@@ -102,7 +105,7 @@ std::vector<Figure> read_figures(const std::filesystem::path& path, const std::v
 // Every point of every figure, and the comparisons of their outcomes in the same order.
 std::vector<experiment::Point> points_of(const std::vector<Figure>& figures);
 std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const runs::PointOutcome> outcomes);
-// One of a figure's points, of a figure that is no line; `baseline` is null where the figure has none.
+// One of a figure's points, where each is a check of its own; `baseline` is null where the figure has none.
 Check compare(const Figure& figure, const experiment::Point& point, const runs::PointOutcome& outcome,
               const runs::PointOutcome* baseline);
 

@@ -30,7 +30,7 @@ bool holds(const experiment::NumberRange& range, const sim::Parameter& parameter
   return range.low <= now && now <= range.high;
 }
 
-// What holds by construction and what is not checked has none; a line has none either (BandPlan).
+// What holds by construction and what is not checked has none; points that are one check have none either (BandPlan).
 bool has_band(const Figure& figure) { return figure.use == Use::predicted || figure.use == Use::fit; }
 
 // The value below or at which a share of them lies: nearest rank.
@@ -58,8 +58,8 @@ BandPlan::BandPlan(const std::vector<Figure>& figures, unsigned samples, std::ui
   std::vector<Checked> all;
   std::size_t check = 0;
   for (const Figure& figure : figures) {
-    if (figure.is_line()) ++check;
-    for (std::size_t i = 0; i < figure.points.size() && !figure.is_line(); ++i, ++check) {
+    if (figure.is_one_check()) ++check;
+    for (std::size_t i = 0; i < figure.points.size() && !figure.is_one_check(); ++i, ++check) {
       if (!has_band(figure)) continue;
       const experiment::Point* baseline = figure.baseline.empty() ? nullptr : &figure.baseline[i];
       all.push_back({check, &figure, &figure.points[i], baseline, configure(figure.points[i], simulator),

@@ -25,10 +25,10 @@ using Names = std::vector<std::pair<std::string, Enum>>;
 
 const Names<Use> kUses{
     {"predicted", Use::predicted}, {"fit", Use::fit}, {"construction", Use::construction}, {"reading", Use::reading}};
-const Names<Comparison> kComparisons{{"value", Comparison::value},  {"difference", Comparison::difference},
-                                     {"ratio", Comparison::ratio},  {"overhead", Comparison::overhead},
-                                     {"less", Comparison::less},    {"greater", Comparison::greater},
-                                     {"linear", Comparison::linear}};
+const Names<Comparison> kComparisons{{"value", Comparison::value},   {"difference", Comparison::difference},
+                                     {"ratio", Comparison::ratio},   {"overhead", Comparison::overhead},
+                                     {"less", Comparison::less},     {"greater", Comparison::greater},
+                                     {"linear", Comparison::linear}, {"crossover", Comparison::crossover}};
 
 class FigureReader {
  public:
@@ -201,12 +201,13 @@ class FigureReader {
                      "'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text);
   }
 
-  // A line has one axis, of at least three numbers that rise.
-  void read_line(const experiment::Node& node, const std::vector<experiment::Axis>& axes, Figure& figure) {
+  // Points that are one check are along one axis, of at least three numbers that rise.
+  void read_positions(const experiment::Node& node, const std::vector<experiment::Axis>& axes, Figure& figure) {
     if (axes.size() == 1) figure.positions = numbers(axes.front());
     const std::vector<double>& at = figure.positions;
     if (at.size() < 3 || !std::ranges::is_sorted(at, std::less_equal{}))
-      diagnostics_.add(node.place, "axes", "compare = linear takes one axis of three or more numbers that rise");
+      diagnostics_.add(node.place, "axes", "compare = {} takes one axis of three or more numbers that rise",
+                       figure.compare == Comparison::linear ? "linear" : "crossover");
   }
   // None where they are no numbers.
   std::vector<double> numbers(const experiment::Axis& axis) {
@@ -222,29 +223,40 @@ class FigureReader {
     return found;
   }
 
+  // By its name, or a table of what it sets (based_on = "NAME", and parameters).
+  experiment::Strategy strategy(const experiment::Node& node, const std::string& key) {
+    const experiment::Node* given = node.find(key);
+    if (given == nullptr) return {"default", "", {}};
+    std::vector<experiment::Preset> own;
+    std::string name = key;
+    if (given->kind == experiment::Node::Kind::table) {
+      own.push_back(experiment::read_own_strategy(*given, diagnostics_));
+    } else {
+      name = optional_text(node, key, diagnostics_);
+      if (name.empty()) return {"default", "", {}};
+    }
+    const experiment::Presets strategies(experiment::ConfigKind::strategy, library_, diagnostics_, std::move(own));
+    return strategies.named(name, given->place, key);
+  }
+
   void read_points(const experiment::Node& node, Figure& figure, experiment::Experiment& experiment) {
     experiment.name = figure.name;
     experiment.file = node.place.file;
     const std::string origin = "figure " + figure.name;
     read_common(node, origin, library_, experiment, diagnostics_);
-    const auto strategy = [&](const std::string& key) {
-      const std::string name = optional_text(node, key, diagnostics_);
-      if (name.empty()) return experiment::Strategy{"default", "", {}};
-      const experiment::Presets strategies(experiment::ConfigKind::strategy, library_, diagnostics_);
-      return strategies.named(name, node.find(key)->place, key);
-    };
-    experiment.strategies.push_back(strategy("strategy"));
-    const bool needs_baseline = figure.compare != Comparison::value && !figure.is_line();
+    experiment.strategies.push_back(strategy(node, "strategy"));
+    const bool needs_baseline = figure.compare != Comparison::value && figure.compare != Comparison::linear;
     if (needs_baseline != (node.find("baseline") != nullptr)) {
-      diagnostics_.add(node.place, "baseline",
-                       needs_baseline
-                           ? "is missing; allowed: the strategy that is compared with"
-                           : "is useless; allowed: only with compare = difference, ratio, overhead, less or greater");
+      diagnostics_.add(
+          node.place, "baseline",
+          needs_baseline
+              ? "is missing; allowed: the strategy that is compared with"
+              : "is useless; allowed: only with compare = difference, ratio, overhead, less, greater or crossover");
     }
-    if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
+    if (needs_baseline) experiment.strategies.push_back(strategy(node, "baseline"));
     if (const experiment::Node* axes = node.find("axes"))
       experiment.axes = read_axes(*axes, origin, simulator_.machine()->parameters(), diagnostics_);
-    if (figure.is_line()) read_line(node, experiment.axes, figure);
+    if (figure.is_one_check()) read_positions(node, experiment.axes, figure);
     experiment.overrides = parse_overrides(overrides_, diagnostics_);
     check_values(experiment, simulator_, diagnostics_);
   }

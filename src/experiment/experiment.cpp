@@ -15,12 +15,6 @@
 #include "workloads/program_settings.hpp"
 
 namespace faultline::experiment {
-namespace {
-
-const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
-                                     "axes",     "zip",      "sample",      "skip",       "strategy",
-                                     "report",   "seed",     "repetitions", "slurm",      "program"};
-
 Preset read_own_strategy(const Node& node, Diagnostics& diagnostics) {
   Preset strategy{node.key, {}, {}};
   if (node.kind != Node::Kind::table) {
@@ -35,6 +29,12 @@ Preset read_own_strategy(const Node& node, Diagnostics& diagnostics) {
   strategy.settings = read_settings(parameters, "strategy " + node.key, Provenance::optional, diagnostics);
   return strategy;
 }
+
+namespace {
+
+const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
+                                     "axes",     "zip",      "sample",      "skip",       "strategy",
+                                     "report",   "seed",     "repetitions", "slurm",      "program"};
 
 // True where they are too many to be read.
 bool are_too_many(const Node& file, const char* name, Diagnostics& diagnostics) {

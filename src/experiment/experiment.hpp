@@ -89,6 +89,9 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
 void read_common(const Node& file, const std::string& origin, const ConfigLibrary& library, Experiment& experiment,
                  Diagnostics& diagnostics);
 
+// A table of what a strategy sets and is based on, which is not resolved; its name is the table's key.
+Preset read_own_strategy(const Node& table, Diagnostics& diagnostics);
+
 // Every value against the declarations, layer by layer.
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
 

@@ -188,6 +188,53 @@ TEST_CASE("a figure may be how straight a line along an axis is") {
         "figures.toml:1:1: " + refusal);
 }
 
+TEST_CASE("a figure may be the number from which on one measure is less than another, found between points") {
+  const Sandbox sandbox;
+  const auto figure = [&](const std::string& more) {
+    sandbox.write(
+        "figures.toml",
+        "[[figure]]\nname = \"C\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"construction\"\nfails_if = \"y\"\n"
+        "value = 2.25\ntolerance = 0.001\nunit = \"kB\"\nscale = 0.001\nmetric = \"latency_min\"\n"
+        "compare = \"crossover\"\n" +
+            more);
+    return faultline_program({"validate", "figures.toml", "--format", "json"});
+  };
+  const auto check = [&](const std::string& more) {
+    const Json checks = Json::parse(figure(more).out);
+    REQUIRE(checks.size() == 1);
+    return checks[0];
+  };
+  // 0.9 us more, and 0.4 ns a byte less: equal at 2250 B.
+  const std::string sizes = "axes.workload.size = [\"1 KiB\", \"2 KiB\", \"4 KiB\"]\n";
+  const std::string fast =
+      "{ based_on = \"resident\", network.internal_rate = \"20 Gb/s\", network.internal_latency = \"1 us\" }\n";
+  const std::string slow =
+      "{ based_on = \"resident\", network.internal_rate = \"10 Gb/s\", network.internal_latency = \"100 ns\" }\n";
+  const Json found = check("strategy = " + fast + "baseline = " + slow + sizes);
+  CHECK(found.at("value").get<double>() == Approx(2.25).margin(1e-6));
+  CHECK(found.at("passed") == true);
+  CHECK(found.at("at") == "1 KiB to 4 KiB");
+  CHECK(check("strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"1 KiB\", \"2 KiB\", \"64 KiB\"]\n")
+            .at("value")
+            .get<double>() == Approx(2.25).margin(1e-6));
+  const std::string none = "no point from which on it is less than the baseline's, and was not before";
+  for (const std::string& more :
+       {"strategy = " + slow + "baseline = " + fast + sizes, "strategy = " + slow + "baseline = " + slow + sizes,
+        "strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"64 B\", \"1 KiB\", \"2 KiB\"]\n",
+        "strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"4 KiB\", \"8 KiB\", \"64 KiB\"]\n"}) {
+    INFO(more);
+    const Json missed = check(more);
+    CHECK(missed.at("passed") == false);
+    CHECK(missed.at("trouble") == none);
+  }
+  CHECK(figure("strategy = " + fast + "baseline = " + slow).err ==
+        "figures.toml:1:1: axes: compare = crossover takes one axis of three or more numbers that rise\n");
+  CHECK(figure("strategy = " + fast + sizes).err ==
+        "figures.toml:1:1: baseline: is missing; allowed: the strategy that is compared with\n");
+  CHECK(figure("strategy = " + fast + "baseline = { network.internal_rat = \"1 Gb/s\" }\n" + sizes)
+            .err.find("network.internal_rat") != std::string::npos);
+}
+
 TEST_CASE("a prediction that is known to be off is shown so, and fails when it is off no more") {
   const Sandbox sandbox;
   sandbox.write("figures.toml", R"([[figure]]
