@@ -102,8 +102,10 @@ Json story_of(const experiment::Point& point, const runs::PointOutcome& outcome,
   const std::string why = json["why"] != "" ? json["why"].get<std::string>() : outcome.error;
   if (!why.empty()) throw UserError("{}: the run ended before the transfer began: {}", point.label(), why);
   if (begun == 0)
-    throw UserError("{}: no transfer began; this kind of workload has none, or workload.time_limit came before",
-                    point.label());
+    throw UserError(
+        "{}: no transfer of a program began: this kind of workload has none, or workload.time_limit came before. What "
+        "goes through sockets (messages.way) is the kernels': 'faultline run EXPERIMENT --trace FILE' shows it",
+        point.label());
   if (wanted == 0)
     throw UserError(
         "{}: the run ended before the first measured transfer began; --transfer 1 to {} tells of another one",

@@ -271,7 +271,9 @@ PointResult tell_with(const Configuration& configuration, sim::Seed seed, const 
     }
     if (why.empty() && recorder.outcome() == StoryRecorder::Outcome::failed)
       why = "the NIC has given up, and completed it with an error";
-    result.story = story_json(recorder, cluster, experiment.planned(), why);
+    const auto sends_messages = [](const Configuration& each) { return kind_of(each.workload).sends_messages; };
+    const bool of_messages = std::ranges::all_of(configurations_of_programs(configuration), sends_messages);
+    result.story = story_json(recorder, cluster, {experiment.planned(), of_messages, why});
   } catch (const sim::RunFailure& failure) {
     result.error = failure.what();
     result.error_keys = configuration.programs.keys_of(failure.keys());

@@ -155,6 +155,7 @@ std::vector<WorkloadKind> kinds_of_ranks() {
        .work = work_of_send_receive,
        .make = make<SendReceive>,
        .ignored = ignored_by_send_receive(),
+       .sends_messages = true,
        .metrics = metrics_of_send_receive()},
       {.name = "collective",
        .description = "ranks that make the same collective call (collective.call) again and again, made of messages "
@@ -166,6 +167,7 @@ std::vector<WorkloadKind> kinds_of_ranks() {
        .make = make<Collective>,
        .ignored = ignored_by_collective(),
        .meets_others = true,
+       .sends_messages = true,
        .metrics = metrics_of_messages()},
       {.name = "fan-in",
        .description = "all ranks write to the first one, each to buffers of its own",

@@ -45,6 +45,8 @@ struct WorkloadKind {
   std::vector<std::string> keys_of_length = {"workload.iterations"};
   // It transfers something, so that parameters of the NIC decide how long it takes, too.
   bool transfers = true;
+  // What it measures are messages between ranks, or calls made of them; transfers carry these.
+  bool sends_messages = false;
   // Metrics that no other kind has: those of Program::own_metrics().
   std::vector<MetricDoc> metrics = {};
 };

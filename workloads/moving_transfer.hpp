@@ -4,19 +4,19 @@
 #pragma once
 
 #include "models/messages/initiator.hpp"
+#include "models/rdma/told_transfer.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/recycling.hpp"
-#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
 struct MovingTransfer : sim::Recycled {
-  MovingTransfer(const ToldTransfer& told_as, const rdma::Strategy& strategy, const messages::Move& move)
+  MovingTransfer(const rdma::ToldTransfer& told_as, const rdma::Strategy& strategy, const messages::Move& move)
       : told(told_as), moving(strategy, move) {
     moving.on_posted = [this](const rdma::Posted& posted) { told.posted(posted); };
   }
 
-  ToldTransfer told;
+  rdma::ToldTransfer told;
   messages::Moving moving;
   sim::Content expected = {};  // at the destination: what its source is when both ends are prepared
 };

@@ -139,7 +139,7 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);
   const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
   const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
-  const ToldTransfer told(from_, operation, lane.from_address, remote, flow_.size, arrived);
+  const rdma::ToldTransfer told(from_, operation, lane.from_address, remote, flow_.size, {.arrived = arrived});
   const messages::Move move{operation, lane.from_buffer, lane.from_address, remote, flow_.size, lane.slot};
   running_.push_back(std::make_unique<Running>(told, strategy_, move));
   Running& running = *running_.back();

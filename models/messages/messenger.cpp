@@ -69,7 +69,7 @@ Task<RequestId> Messenger::send(cpu::Execution& thread, Destination destination,
                                     .bytes = memory.bytes,
                                     .outcome = {Ended::well, number_, destination.tag, memory.bytes}});
   const Request& request = requests_.at(id);
-  sent_[{destination.to, request.number}] =
+  sent_[{destination.to, request.number}].content =
       vm().read(process(), memory.address, static_cast<std::uint32_t>(memory.bytes));
   if (peer(destination.to).has_failed) {
     end(id, Ended::failed);
@@ -178,13 +178,15 @@ Task<void> Messenger::reap(cpu::Execution& thread) {
   const UnderWay ended = *at;
   under_way_.erase(at);
   const Status status = co_await own_.wait(thread, ended.posted);
+  const bool well = status == Status::done;
   Peer& to = peer(ended.peer);
-  if (ended.moves == Moves::slot) {
-    to.writing &= ~(std::uint32_t{1} << ended.which);
-    if (status != Status::done) fail(to);
+  if (ended.cargo.moves == Moves::slot) {
+    to.writing &= ~(std::uint32_t{1} << ended.cargo.which);
+    if (!well) fail(to);
   } else {
-    co_await moved(thread, ended, status == Status::done);
+    co_await moved(thread, ended.cargo, well);
   }
+  ended.told.ended(vm().context().now(), well);
 }
 
 // A packet in a slot that its receiver's NIC has not taken: nothing more will be of use there, and nothing is expected
@@ -285,8 +287,9 @@ void Messenger::compare(const Request& request) {
   auto& sent = peer(request.peer).other->sent_;
   const auto entry = sent.find({number_, request.number});
   const auto bytes = static_cast<std::uint32_t>(request.outcome.bytes);
-  const bool is_right = entry != sent.end() && bytes <= entry->second.size() &&
-                        vm().read(process(), request.memory.address, bytes) == entry->second.slice(0, bytes);
+  const bool is_right = entry != sent.end() && bytes <= entry->second.content.size() &&
+                        vm().read(process(), request.memory.address, bytes) == entry->second.content.slice(0, bytes);
+  if (entry != sent.end() && entry->second.told) entry->second.told->ended(vm().context().now(), is_right);
   if (entry != sent.end()) sent.erase(entry);
   if (!is_right && on_wrong_data) on_wrong_data();
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "models/messages/protocol.hpp"
 #include "models/messages/request.hpp"
 #include "models/rdma/endpoint.hpp"
+#include "models/rdma/told_transfer.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/task.hpp"
 
@@ -61,6 +63,9 @@ class Messenger {
   sim::Task<Outcome> wait(cpu::Execution& thread, RequestId request);
   // Until nothing of this rank's is under way. To be called before the process ends, by all ranks, before a barrier.
   sim::Task<void> settle(cpu::Execution& thread);
+
+  // What is sent from now on is not what the program is measured by: no story tells of it unasked.
+  void set_aside(bool aside) { aside_ = aside; }
 
   // Progress::thread: takes what comes, until the process is killed.
   sim::Task<void> take_for_ever(cpu::Execution& thread);
@@ -121,13 +126,22 @@ class Messenger {
     unsigned slot = 0;
   };
   enum class Moves : std::uint8_t { slot, part };
+  struct Cargo {
+    Moves moves;
+    std::uint32_t which;  // slot, or request
+    rdma::Part part;      // of it
+  };
   // A transfer of this rank's NIC: of a slot, or of a part of a message or all of it.
   struct UnderWay {
     rdma::Posted posted;
-    Moves moves;
+    Cargo cargo;
     std::uint32_t peer;
-    std::uint32_t which;  // slot, or request
-    rdma::Part part{};
+    rdma::ToldTransfer told;
+  };
+  // A message that this rank has sent, until it is compared. told: of one that goes whole.
+  struct Sent {
+    sim::Content content;
+    std::optional<rdma::ToldTransfer> told{};
   };
   class Turn;
 
@@ -159,8 +173,8 @@ class Messenger {
   sim::Task<void> copy_part(cpu::Execution& thread, RequestId id, rdma::Part part);
   sim::Task<void> move(cpu::Execution& thread, RequestId id, rdma::Operation operation, std::uint64_t remote,
                        rdma::Part part);
-  sim::Task<rdma::Posted> post(cpu::Execution& thread, rdma::Operation operation, std::uint64_t local, const Peer& peer,
-                               std::uint64_t remote, std::uint64_t bytes, rdma::Notice notice);
+  sim::Task<void> post(cpu::Execution& thread, rdma::Operation operation, std::uint64_t local, const Peer& to,
+                       std::uint64_t remote, Cargo cargo, rdma::Notice notice);
   std::uint32_t usable(const Peer& peer) const;
   bool has_eager_slot(const Peer& peer) const;
   std::uint64_t chunk_bytes(std::uint64_t moved) const;
@@ -191,7 +205,7 @@ class Messenger {
   sim::Task<os::Error> acquire(cpu::Execution& thread, RequestId id, rdma::Part part);
   sim::Task<void> release(cpu::Execution& thread, RequestId id, rdma::Part part);
   sim::Task<void> release_all(cpu::Execution& thread, RequestId id);
-  sim::Task<void> moved(cpu::Execution& thread, const UnderWay& ended, bool well);
+  sim::Task<void> moved(cpu::Execution& thread, Cargo cargo, bool well);
   void end_if_moved(RequestId id);
   void end(RequestId id, Ended ended);
   void compare(const Request& request);
@@ -219,8 +233,9 @@ class Messenger {
   sim::HashMap<RequestId, Request> requests_;
   sim::HashMap<std::uint64_t, Arrived> arrived_;  // that no receive has taken, by a number of their own
   sim::Deque<UnderWay> under_way_;
-  sim::Map<std::pair<std::uint32_t, std::uint32_t>, sim::Content> sent_;  // by receiver and number: what was sent
-  std::uint64_t last_cookie_ = 0;                                         // of its posts
+  sim::Map<std::pair<std::uint32_t, std::uint32_t>, Sent> sent_;  // by receiver and number
+  bool aside_ = false;
+  std::uint64_t last_cookie_ = 0;  // of its posts
   RequestId next_request_ = 1;
   std::uint64_t next_message_ = 1;
   RequestId waits_for_ = 0;

@@ -208,21 +208,21 @@ Task<void> Messenger::release_all(cpu::Execution& thread, RequestId id) {
 
 // By a transfer of this rank's NIC. The other rank may use that memory again. What is registered whole at the sender may
 // be more than the receiver wants.
-Task<void> Messenger::moved(cpu::Execution& thread, const UnderWay& ended, bool well) {
-  const RequestId id = ended.which;
+Task<void> Messenger::moved(cpu::Execution& thread, Cargo cargo, bool well) {
+  const RequestId id = cargo.which;
   if (config_.way_of_large() == Large::pipeline) {
-    co_await release(thread, id, ended.part);
+    co_await release(thread, id, cargo.part);
   } else {
     co_await release_all(thread, id);
   }
   Request& request = requests_.at(id);
   --request.posts;
-  request.moved += well ? ended.part.bytes : 0;
+  request.moved += well ? cargo.part.bytes : 0;
   if (!well) request.part_failed = true;
   const Packet told{.kind = PacketKind::finished,
                     .request = request.other,
-                    .bytes = static_cast<std::uint32_t>(ended.part.bytes),
-                    .words = {well ? 0U : 1U, ended.part.offset}};
+                    .bytes = static_cast<std::uint32_t>(cargo.part.bytes),
+                    .words = {well ? 0U : 1U, cargo.part.offset}};
   co_await put(thread, peer(request.peer), told);
   if (unfinished(id) != nullptr) end_if_moved(id);
 }

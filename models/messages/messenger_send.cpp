@@ -58,6 +58,9 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
     for (std::uint32_t at = 0; at < envelope.bytes; at += 8) {
       envelope.words[at / 8] = data.word(at, std::min(envelope.bytes - at, 8U));
     }
+    const rdma::RemoteBuffer nowhere{to.other->own_.node(), to.other->process_id_, 0};
+    sent_.at({request.peer, request.number})
+        .told.emplace(own_, Operation::write, 0, nowhere, envelope.bytes, rdma::ToldAs{.bystander = aside_});
     co_await put(thread, to, envelope);
     end(id, Ended::well);
   } else if (is_eager && (has_slot || !config_.honours_credits)) {
@@ -139,21 +142,25 @@ Task<void> Messenger::fill_slot(cpu::Execution& thread, Peer& to, Packet packet,
   check_(co_await vm().copy_memory(thread, process(), data, from, bytes), "sending", vm());
   const std::uint64_t there = slot_address(to.other->receiving_, number_, slot);
   const auto index = static_cast<std::uint16_t>(number_ * config_.slots + slot);
-  const Posted posted = co_await post(thread, Operation::write, own, to, there, Packet::kHeaderBytes + bytes,
-                                      {NoticeKind::queue, index});
-  under_way_.push_back({posted, Moves::slot, rank, slot});
+  const Cargo cargo{Moves::slot, slot, {0, Packet::kHeaderBytes + bytes}};
+  co_await post(thread, Operation::write, own, to, there, cargo, {NoticeKind::queue, index});
 }
 
-Task<Posted> Messenger::post(cpu::Execution& thread, Operation operation, std::uint64_t local, const Peer& to,
-                             std::uint64_t remote, std::uint64_t bytes, Notice notice) {
+Task<void> Messenger::post(cpu::Execution& thread, Operation operation, std::uint64_t local, const Peer& to,
+                           std::uint64_t remote, Cargo cargo, Notice notice) {
   const rdma::RemoteBuffer there{to.other->own_.node(), to.other->process_id_, remote};
+  rdma::ToldTransfer told(own_, operation, local, there, cargo.part.bytes, {.bystander = aside_});
   for (;;) {
     // A transfer's completion word is another one's after so many posts.
     const bool has_word = under_way_.empty() || last_cookie_ - under_way_.front().posted.cookie < kMostUnseen;
     Posted posted{};
-    if (has_word) posted = co_await own_.post(thread, operation, local, there, bytes, notice);
+    if (has_word) posted = co_await own_.post(thread, operation, local, there, cargo.part.bytes, notice);
     last_cookie_ = std::max(last_cookie_, posted.cookie);
-    if (posted.transfer != 0) co_return posted;
+    if (posted.transfer != 0) {
+      told.posted(posted);
+      under_way_.push_back({posted, cargo, rank_of(to), told});
+      co_return;
+    }
     // The NIC's queue is full, until a transfer of this rank's ends.
     if (under_way_.empty()) throw std::logic_error("a NIC without transfers has no room for one");
     co_await own_.poll(thread, [this] { return first_ended() < under_way_.size(); });
@@ -165,11 +172,9 @@ Task<Posted> Messenger::post(cpu::Execution& thread, Operation operation, std::u
 Task<void> Messenger::move(cpu::Execution& thread, RequestId id, Operation operation, std::uint64_t remote,
                            rdma::Part part) {
   Request& request = requests_.at(id);
-  const std::uint32_t rank = request.peer;
   const std::uint64_t local = request.memory.address + part.offset;
   ++request.posts;
-  const Posted posted = co_await post(thread, operation, local, peer(rank), remote, part.bytes, {});
-  under_way_.push_back({posted, Moves::part, rank, id, part});
+  co_await post(thread, operation, local, peer(request.peer), remote, {Moves::part, id, part}, {});
 }
 
 // By pipeline each part is registered when its turn comes; else all of the memory has been, if it could be.

@@ -73,8 +73,8 @@ std::string title_of(const Json& story) {
   const std::string operation = story["operation"];
   if (operation == "message") return fmt::format("One message of {} from node {} to node {}", bytes, initiator, target);
   const bool reads = operation == "read";
-  return fmt::format("One RDMA {} of {} {} node {} {} node {}", operation, bytes, reads ? "by" : "from", initiator,
-                     reads ? "from" : "to", target);
+  return fmt::format("One RDMA {} of {} {} node {} {} node {}{}", operation, bytes, reads ? "by" : "from", initiator,
+                     reads ? "from" : "to", target, story.value("of_message", false) ? ", for a message" : "");
 }
 
 Json explanation_json(const experiment::Experiment& experiment, std::span<ToldPoint> told,

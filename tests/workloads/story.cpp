@@ -348,3 +348,47 @@ TEST_CASE("the wait of a block for the faults of those before it is a cause of i
   CHECK(beside > length(story) / 4);
   CHECK(sum_of_totals(story) == length(story));
 }
+
+// By what carries the first message, or the first one of a call: a small message, a slot, a rendezvous.
+TEST_CASE("messages between ranks are told by the transfers that carry them") {
+  struct Case {
+    const char* kind;
+    Settings more;
+    const char* operation;
+    std::uint64_t bytes;
+    bool faults;
+  };
+  const std::vector<Case> cases = {
+      {"send-receive", {{"workload.size", "8 B"}}, "message", 8, false},
+      {"send-receive", {{"workload.size", "4 KiB"}}, "write", 4096 + 32, false},
+      {"send-receive", {{"workload.size", "64 KiB"}}, "read", 65536, true},
+      {"send-receive", {{"workload.size", "64 KiB"}, {"messages.large", "rendezvous-write"}}, "write", 65536, true},
+      {"send-receive", {{"workload.size", "64 KiB"}, {"messages.large", "copies"}}, "write", 4096 + 32, false},
+      {"collective", {{"collective.call", "barrier"}, {"workload.cold", "none"}}, "message", 0, false},
+      {"collective", {{"collective.call", "broadcast"}, {"workload.size", "64 KiB"}}, "read", 65536, true},
+  };
+  for (const Case& each : cases) {
+    const Settings all = preset("fault/touch-ahead") +
+                         Settings{{"workload.kind", each.kind},
+                                  {"workload.cold", "both"},
+                                  {"workload.warmup", 1},
+                                  {"workload.iterations", 2}} +
+                         each.more;
+    INFO(to_string(all));
+    const Json story = told(all);
+    CHECK(story["outcome"] == "done");
+    CHECK(story["operation"] == each.operation);
+    CHECK(story["bytes"] == each.bytes);
+    CHECK(story["of_message"] == (each.operation != std::string("message")));
+    CHECK((faults(story) > 0) == each.faults);
+    CHECK(sum_of_totals(story) == length(story));
+    check_changes(story);
+    check_chain(story);
+    check_sentences(story);
+    check_page_sentences(story);
+  }
+  // What a socket sends is its kernels'.
+  const Json socket = told({{"workload.kind", "send-receive"}, {"messages.way", "sockets"}});
+  CHECK(socket["outcome"] == "not begun");
+  CHECK(socket["begun"] == 0);
+}

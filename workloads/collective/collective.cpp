@@ -66,7 +66,9 @@ Task<void> Collective::talk(Rank& me) {
     if (i == w.warmup) co_await counted(me);
     if (w.think_time > sim::Time{0}) co_await think();
     const bool cold = co_await lay_out_own(me, i < w.warmup ? i : i - w.warmup, i);
+    messenger(me).set_aside(true);
     co_await collectives.barrier(me.thread());
+    messenger(me).set_aside(false);
     const sim::Time begin = now();
     const bool well = co_await make_call(me, collectives);
     record(me, begin, now(), well, cold, bytes_got(configuration_, ranks(), me.number()));

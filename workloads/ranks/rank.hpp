@@ -21,9 +21,9 @@
 
 #include "models/messages/leases.hpp"
 #include "models/rdma/endpoint.hpp"
+#include "models/rdma/told_transfer.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/task.hpp"
-#include "workloads/told_transfer.hpp"
 
 namespace faultline::workloads {
 
@@ -42,7 +42,7 @@ struct Transfer {
   Memory other;
   rdma::Operation operation;
   sim::Time begin;  // of what the rank does for it: to ask the other rank to prepare, where it has to, and to post
-  ToldTransfer told;
+  rdma::ToldTransfer told;
   rdma::Posted posted;
   sim::Content expected;        // at the destination
   sim::Time end = sim::kNever;  // when the rank knew that it had ended, and had let go of its own memory

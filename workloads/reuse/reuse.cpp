@@ -167,7 +167,7 @@ Task<void> Reuse::make_transfer(Pair& pair, unsigned index, bool is_new, bool me
   from.keeps_core();
   const sim::Time begin = now();
   const rdma::RemoteBuffer remote{to.node(), to.process().id(), pair.target.addresses[index]};
-  const ToldTransfer told(from, rdma::Operation::write, address, remote, bytes);
+  const rdma::ToldTransfer told(from, rdma::Operation::write, address, remote, bytes);
   if (is_new) {
     co_await on_both_sides(pair, &Reuse::register_new, index);
     from.keeps_core();  // that it waits for the target here belongs to the experiment

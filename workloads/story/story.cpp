@@ -50,13 +50,14 @@ std::string_view text_of(Outcome outcome) {
 
 class Writer {
  public:
-  Writer(const StoryRecorder& recorder, const platform::Cluster& cluster)
-      : recorder_(recorder),
+  Writer(const StoryRecorder& recorder, const platform::Cluster& cluster, const StoryFacts& facts)
+      : facts_(facts),
+        recorder_(recorder),
         cluster_(cluster),
         telling_(recorder, cluster.life()),
         post_(telling_.chain().empty() ? recorder.begin().at : telling_.chain().front().at) {}
 
-  Json story(std::uint64_t planned, const std::string& why);
+  Json story();
 
  private:
   // From top to bottom: the node that has the source, the other end, routers; of each the program, workers, tracks.
@@ -75,6 +76,7 @@ class Writer {
   Json lanes(std::vector<std::size_t>& place) const;
   Json keys(Json& state, Json& changes) const;
 
+  const StoryFacts& facts_;
   const StoryRecorder& recorder_;
   const platform::Cluster& cluster_;
   const Telling telling_;
@@ -104,6 +106,12 @@ void Writer::add_program() {
   if (telling_.chain().empty()) return add(begin.at, recorder_.end(), "message", "The program sends a small message.");
   const Time posted = telling_.chain().size() > 1 ? telling_.chain()[1].at : recorder_.end();
   const Time back = std::max(posted, telling_.chain().back().at);
+  if (facts_.of_messages) {
+    add(begin.at, posted, "post", "The program's library posts the transfer, in a call that sends, receives or waits.");
+    add(posted, back, "under way",
+        "The program goes on. Its library looks whether the transfer is over when it waits.");
+    return add(back, recorder_.end(), "take", "The library takes the transfer's end, and releases what was prepared.");
+  }
   add(begin.at, post_, "prepare", "The program has the buffers prepared, its own and, by messages, the other end's.");
   add(post_, posted, "post", "The program posts the transfer.");
   add(posted, back, "wait", "The program waits until the transfer is over.");
@@ -259,7 +267,7 @@ Json Writer::keys(Json& state, Json& changes) const {
   return list;
 }
 
-Json Writer::story(std::uint64_t planned, const std::string& why) {
+Json Writer::story() {
   const sim::TransferBegin& begin = recorder_.begin();
   const bool message = begin.initiator.address == 0;
   const std::vector<Told> told = telling_.told();
@@ -270,15 +278,16 @@ Json Writer::story(std::uint64_t planned, const std::string& why) {
   std::stable_sort(events_.begin(), events_.end(), [](const Json& a, const Json& b) { return a["from"] < b["from"]; });
   std::vector<std::size_t> place;
   Json made{{"number", recorder_.number()},
-            {"planned", planned},
+            {"planned", facts_.planned},
             {"operation", message       ? "message"
                           : begin.reads ? "read"
                                         : "write"},
             {"bytes", begin.bytes},
+            {"of_message", facts_.of_messages && !message},
             {"initiator", begin.initiator.node},
             {"target", begin.target.node},
             {"outcome", text_of(recorder_.outcome())},
-            {"why", why},
+            {"why", facts_.why},
             {"begin", at(begin.arrived)},
             {"post", 0},
             {"end", at(recorder_.end())},
@@ -318,12 +327,11 @@ Json Writer::story(std::uint64_t planned, const std::string& why) {
 
 }  // namespace
 
-std::string story_json(const StoryRecorder& recorder, const platform::Cluster& cluster, std::uint64_t planned,
-                       const std::string& why) {
+std::string story_json(const StoryRecorder& recorder, const platform::Cluster& cluster, const StoryFacts& facts) {
   if (recorder.outcome() == Outcome::not_begun) {
-    return Json{{"outcome", text_of(Outcome::not_begun)}, {"begun", recorder.begun()}, {"why", why}}.dump();
+    return Json{{"outcome", text_of(Outcome::not_begun)}, {"begun", recorder.begun()}, {"why", facts.why}}.dump();
   }
-  return Writer(recorder, cluster).story(planned, why).dump();
+  return Writer(recorder, cluster, facts).story().dump();
 }
 
 }  // namespace faultline::workloads

@@ -83,8 +83,8 @@ Task<void> Transfers::run_messages() {
     initiator_->keeps_core();
     target_->keeps_core();
     const sim::Time begin = clock.now();
-    const ToldTransfer told(*initiator_, rdma::Operation::write, 0, {target_->node(), target_->process().id(), 0},
-                            config_.size);
+    const rdma::ToldTransfer told(*initiator_, rdma::Operation::write, 0, {target_->node(), target_->process().id(), 0},
+                                  config_.size);
     // The receiver is already polling when the message is sent, as in every latency benchmark.
     sim::Signal received(clock.loop);
     Message got{};
@@ -326,7 +326,8 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
   const bool cold = cools && config_.cold != Cold::none;
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
   const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
-  const ToldTransfer told(*initiator_, operation, lane.initiator_address, remote, config_.size, arrived);
+  const rdma::ToldTransfer told(*initiator_, operation, lane.initiator_address, remote, config_.size,
+                                {.arrived = arrived});
   const messages::Move move{operation, *lane.initiator_buffer, lane.initiator_address, remote, config_.size, index};
   running_.push_back(std::make_unique<Running>(told, strategy_, move));
   Running& running = *running_.back();
@@ -407,8 +408,7 @@ Task<void> Transfers::run_clean(unsigned index) {
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
     co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
-    ToldTransfer told(*initiator_, config_.clean_kind, local, remote, config_.clean_size, sim::kNever,
-                      /*bystander=*/true);
+    rdma::ToldTransfer told(*initiator_, config_.clean_kind, local, remote, config_.clean_size, {.bystander = true});
     const rdma::Posted posted =
         co_await initiator_->post(thread, config_.clean_kind, local, remote, config_.clean_size);
     told.posted(posted);

@@ -7,25 +7,31 @@
 
 #include "models/rdma/endpoint.hpp"
 
-namespace faultline::workloads {
+namespace faultline::rdma {
+
+// What sim::TransferBegin says beside what moves where. arrived: of an open loop.
+struct ToldAs {
+  sim::Time arrived = sim::kNever;
+  bool bystander = false;
+};
 
 class ToldTransfer {
  public:
-  // Begins now. `arrived`: of an open loop; else sim::kNever.
-  ToldTransfer(rdma::Endpoint& from, rdma::Operation operation, std::uint64_t local, const rdma::RemoteBuffer& remote,
-               std::uint64_t bytes, sim::Time arrived = sim::kNever, bool bystander = false)
+  // Begins now.
+  ToldTransfer(Endpoint& from, Operation operation, std::uint64_t local, const RemoteBuffer& remote,
+               std::uint64_t bytes, ToldAs as = {})
       : trace_(&from.vm().context().trace) {
     const sim::Time now = from.vm().context().now();
-    number_ = trace_->begins({.arrived = std::min(arrived, now),
+    number_ = trace_->begins({.arrived = std::min(as.arrived, now),
                               .at = now,
                               .initiator = {from.node(), from.process().id(), local},
                               .target = {remote.node, remote.process, remote.address},
-                              .reads = operation == rdma::Operation::read,
-                              .bystander = bystander,
+                              .reads = operation == Operation::read,
+                              .bystander = as.bystander,
                               .bytes = bytes});
   }
 
-  void posted(const rdma::Posted& posted) {
+  void posted(const Posted& posted) {
     transfer_ = posted.transfer;
     trace_->posted(number_, transfer_);
   }
@@ -38,4 +44,4 @@ class ToldTransfer {
   std::uint64_t transfer_ = 0;  // 0: not posted
 };
 
-}  // namespace faultline::workloads
+}  // namespace faultline::rdma
