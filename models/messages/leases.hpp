@@ -34,8 +34,8 @@ class Leases {
   Leases(rdma::Endpoint& own, const rdma::LeaseTerms& terms, Asking asking);
 
   // All pages of the target's range are pinned there when this returns, until end() of the same range. `meanwhile`:
-  // what the initiator does about its own memory. Throws sim::RunFailure where other transfers leave too few. `number`: by
-  // which the target knows who asks. One move at a time.
+  // what the initiator does about its own memory. Throws sim::RunFailure where other transfers leave too few. `number`:
+  // by which the target knows who asks. One move at a time.
   sim::Task<void> begin(cpu::Execution& thread, os::Range range, std::uint64_t number, sim::Task<void> meanwhile);
   void end(os::Range range) { buckets_.end_use(range); }
   // Before the target's program unmaps the range, and after the last transfer to it.

@@ -53,16 +53,17 @@ void MessageConfig::declare(sim::ParameterTable& table) {
       "chunk_last", chunk_last, {64, std::uint64_t{1} << 20},
       {"the longest chunk of a message that is copied",
        "assumed: a slot; Denis ends at 128 KiB, on faster processors. The experiment copies takes 32 KiB", assumed});
-  table.add_bytes("pipeline_copied", pipeline_copied, {0, std::uint64_t{1} << 30},
-                  {"of a message that goes by pipeline: bytes behind its first chunk that are copied, while the first "
-                   "parts are registered",
-                   "Open MPI: btl_*_rdma_pipeline_send_length, 8 KiB of its ofi BTL; assumed to be more where pins take "
-                   "longer",
-                   assumed});
-  table.add_bytes("pipeline_part", pipeline_part, {4096, std::uint64_t{1} << 32},
-                  {"the parts in which the rest of such a message is registered and written; the last one is shorter",
-                   "Open MPI: btl_*_rdma_pipeline_frag_size, 4 MiB of its ofi BTL; assumed to be less on a slower link",
-                   assumed});
+  table.add_bytes(
+      "pipeline_copied", pipeline_copied, {0, std::uint64_t{1} << 30},
+      {"of a message that goes by pipeline: bytes behind its first chunk that are copied, while the first "
+       "parts are registered",
+       "Open MPI: btl_*_rdma_pipeline_send_length, 8 KiB of its ofi BTL; assumed to be more where pins take "
+       "longer",
+       assumed});
+  table.add_bytes(
+      "pipeline_part", pipeline_part, {4096, std::uint64_t{1} << 32},
+      {"the parts in which the rest of such a message is registered and written; the last one is shorter",
+       "Open MPI: btl_*_rdma_pipeline_frag_size, 4 MiB of its ofi BTL; assumed to be less on a slower link", assumed});
   table.add_count("pipeline_depth", pipeline_depth, {1u, 64u},
                   {"parts of such a message that its receiver has registered at a time",
                    "Open MPI: pml_ob1_recv_pipeline_depth = 4 (ompi/mca/pml/ob1)", published});

@@ -7,9 +7,10 @@
 //   Outcome outcome = co_await messenger.wait(thread, received);
 //
 // A message goes one of five ways, by its length (MessageConfig): within a small message of the NIC; through a slot of
-// the receiver's; from buffer to buffer by a rendezvous, registered by the strategy at both ends; in chunks through the
-// slots; or by pipeline, which is chunks first and then parts from buffer to buffer. All data that wait at a receiver have a bound, for which its senders have credits: a sender without one waits,
-// or takes a way that needs none. Of a message that was announced a record remains.
+// the receiver's; from buffer to buffer by a rendezvous, registered by the strategy at both ends; in chunks through
+// the slots; or by pipeline, which is chunks first and then parts from buffer to buffer. All data that wait at a
+// receiver have a bound, for which its senders have credits: a sender without one waits, or takes a way that needs
+// none. Of a message that was announced a record remains.
 #pragma once
 
 #include <cstdint>
@@ -112,8 +113,8 @@ class Messenger {
     std::uint32_t eager = 0;    // of the others, those that hold a message
     std::uint32_t writing = 0;  // own slots that the NIC still sends from
     std::uint32_t next_number = 0;
-    sim::Deque<Packet> waiting{};      // for a credit
-    sim::Deque<Chunking> chunking{};   // what goes in chunks
+    sim::Deque<Packet> waiting{};     // for a credit
+    sim::Deque<Chunking> chunking{};  // what goes in chunks
     // From it.
     unsigned taken = 0;                              // small messages, that it does not know of
     std::uint32_t freed = 0;                         // likewise slots
@@ -164,8 +165,7 @@ class Messenger {
   sim::Task<void> begin_large(cpu::Execution& thread, RequestId id, Packet envelope);
   sim::Task<void> put(cpu::Execution& thread, Peer& peer, Packet packet);
   sim::Task<void> put_now(cpu::Execution& thread, Peer& peer, Packet packet);
-  sim::Task<void> fill_slot(cpu::Execution& thread, Peer& peer, Packet packet, std::uint64_t from,
-                            std::uint64_t bytes);
+  sim::Task<void> fill_slot(cpu::Execution& thread, Peer& peer, Packet packet, std::uint64_t from, std::uint64_t bytes);
   sim::Task<void> write_there(cpu::Execution& thread, const Packet& packet);
   sim::Task<void> send_chunks(cpu::Execution& thread, const Packet& packet);
   sim::Task<void> push_chunks(cpu::Execution& thread, Peer& to);

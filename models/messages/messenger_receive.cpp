@@ -161,7 +161,8 @@ Task<void> Messenger::take_chunk(cpu::Execution& thread, const Arrived& arrived)
   }
   // A part that its sender could not register.
   const std::uint64_t end = chunk.words[0] + chunk.bytes;
-  const auto part = std::ranges::find(receiving.registered, end, [](const rdma::Part& p) { return p.offset + p.bytes; });
+  const auto part =
+      std::ranges::find(receiving.registered, end, [](const rdma::Part& p) { return p.offset + p.bytes; });
   if (part == receiving.registered.end()) co_return;
   co_await release(thread, id, *part);
   co_await ask_for_parts(thread, id);
@@ -206,8 +207,8 @@ Task<void> Messenger::release_all(cpu::Execution& thread, RequestId id) {
   while (!requests_.at(id).registered.empty()) co_await release(thread, id, requests_.at(id).registered.back());
 }
 
-// By a transfer of this rank's NIC. The other rank may use that memory again. What is registered whole at the sender may
-// be more than the receiver wants.
+// By a transfer of this rank's NIC. The other rank may use that memory again. What is registered whole at the sender
+// may be more than the receiver wants.
 Task<void> Messenger::moved(cpu::Execution& thread, Cargo cargo, bool well) {
   const RequestId id = cargo.which;
   if (config_.way_of_large() == Large::pipeline) {

@@ -78,12 +78,10 @@ TEST_CASE("messages: every strategy that prepares whole transfers carries them, 
 
 // Nine parts of 64 KiB, eight of which may be registered at a time, and memory for four of them.
 TEST_CASE("messages: by pipeline what cannot be registered is copied, and the rest is not") {
-  const Settings parts = preset("pin-per-transfer") + Settings{{"workload.kind", "send-receive"},
-                                                               {"workload.size", "612 KiB"},
-                                                               {"workload.iterations", 1},
-                                                               {"messages.large", "pipeline"},
-                                                               {"messages.pipeline_part", "64 KiB"},
-                                                               {"messages.pipeline_depth", 8}};
+  const Settings parts =
+      preset("pin-per-transfer") + Settings{{"workload.kind", "send-receive"},    {"workload.size", "612 KiB"},
+                                            {"workload.iterations", 1},           {"messages.large", "pipeline"},
+                                            {"messages.pipeline_part", "64 KiB"}, {"messages.pipeline_depth", 8}};
   const Point enough = run_well(parts + Settings{{"os.rlimit_memlock", "1 MiB"}});
   const Point scarce = run_well(parts + Settings{{"os.rlimit_memlock", "256 KiB"}});
   CHECK(scarce["latency_mean"] > enough["latency_mean"]);

@@ -120,20 +120,21 @@ Settings random_settings(sim::Seed seed) {
   Settings settings =
       preset(one_of("resident", "pin-per-transfer", "fault/touch-ahead", "pin-cache", "nic-mmu/pushed"));
   const std::string slot = one_of("64 B", "1 KiB", "4 KiB", "16 KiB");
-  settings = settings + Settings{{"workload.size", "4 MiB"},
-                                 {"workload.cold", one_of("none", "both")},
-                                 {"messages.large", one_of("rendezvous-read", "rendezvous-write", "copies", "pipeline")},
-                                 {"messages.pipeline_copied", one_of("0 B", "4 KiB", "64 KiB")},
-                                 {"messages.pipeline_part", one_of("4 KiB", "16 KiB")},
-                                 {"messages.pipeline_depth", static_cast<std::int64_t>(1 + random.below(4))},
-                                 {"os.rlimit_memlock", one_of("32 KiB", "8 MiB")},
-                                 {"messages.progress", one_of("in-calls", "thread")},
-                                 {"messages.slot_bytes", slot},
-                                 {"messages.eager_bytes", random.below(2) == 0 ? slot : std::string("64 B")},
-                                 {"messages.chunk_first", "64 B"},
-                                 {"messages.chunk_last", slot},
-                                 {"messages.short_bytes", one_of("0 B", "8 B", "32 B")},
-                                 {"messages.slots", static_cast<std::int64_t>(2 + random.below(7))}};
+  settings =
+      settings + Settings{{"workload.size", "4 MiB"},
+                          {"workload.cold", one_of("none", "both")},
+                          {"messages.large", one_of("rendezvous-read", "rendezvous-write", "copies", "pipeline")},
+                          {"messages.pipeline_copied", one_of("0 B", "4 KiB", "64 KiB")},
+                          {"messages.pipeline_part", one_of("4 KiB", "16 KiB")},
+                          {"messages.pipeline_depth", static_cast<std::int64_t>(1 + random.below(4))},
+                          {"os.rlimit_memlock", one_of("32 KiB", "8 MiB")},
+                          {"messages.progress", one_of("in-calls", "thread")},
+                          {"messages.slot_bytes", slot},
+                          {"messages.eager_bytes", random.below(2) == 0 ? slot : std::string("64 B")},
+                          {"messages.chunk_first", "64 B"},
+                          {"messages.chunk_last", slot},
+                          {"messages.short_bytes", one_of("0 B", "8 B", "32 B")},
+                          {"messages.slots", static_cast<std::int64_t>(2 + random.below(7))}};
   return settings;
 }
 
