@@ -151,12 +151,12 @@ TEST_CASE("overlapped: blocks that come too soon come again, and all data arrive
   }
 }
 
-TEST_CASE("overlapped: a limit that the pins meet refuses the run") {
+TEST_CASE("overlapped: a limit that has no room for a buffer refuses the run before the transfer begins") {
   const Point point = run(preset("pin-overlapped") + Settings{{"workload.size", "1 MiB"},
                                                               {"workload.iterations", 2},
                                                               {"workload.checks", "count"},
                                                               {"os.rlimit_memlock", "512 KiB"}});
-  CHECK(point.refused.find("pinning of a buffer failed") != std::string::npos);
+  CHECK(point.refused.find("preparing of a buffer failed") != std::string::npos);
 }
 
 TEST_CASE("pipelined and deferred: transfers arrive by themselves, pages are taken, programs stand beside each other") {
