@@ -189,8 +189,7 @@ class Messenger {
   sim::Task<void> start_rendezvous(cpu::Execution& thread, RequestId id, const Packet& packet);
   sim::Task<void> start_pipeline(cpu::Execution& thread, RequestId id, const Arrived& arrived);
   sim::Task<void> ask_for_parts(cpu::Execution& thread, RequestId id);
-  sim::Task<void> ask_for_copies(cpu::Execution& thread, RequestId id, rdma::Part part);
-  sim::Task<void> ask_to_write(cpu::Execution& thread, RequestId id, rdma::Part part);
+  sim::Task<void> ask_for(cpu::Execution& thread, RequestId id, PacketKind how, rdma::Part part);
   sim::Task<void> take_chunk(cpu::Execution& thread, const Arrived& arrived);
   sim::Task<void> take_finished(cpu::Execution& thread, const Packet& packet);
   void free_slot(unsigned from, unsigned slot);

@@ -86,32 +86,25 @@ Task<void> Messenger::start_rendezvous(cpu::Execution& thread, RequestId id, con
   }
   Error error = Error::limit;
   const rdma::Part whole{0, bytes};
+  requests_.at(id).asked = bytes;
   if (packet.kind != PacketKind::copies_it) error = co_await acquire(thread, id, whole);
-  if (error != Error::none) co_return co_await ask_for_copies(thread, id, whole);
+  if (error != Error::none) co_return co_await ask_for(thread, id, PacketKind::send_chunks, whole);
   if (packet.kind == PacketKind::reads_it) {
     co_return co_await move(thread, id, Operation::read, packet.words[0], whole);
   }
-  co_await ask_to_write(thread, id, whole);
+  co_await ask_for(thread, id, PacketKind::write_here, whole);
 }
 
-Task<void> Messenger::ask_for_copies(cpu::Execution& thread, RequestId id, rdma::Part part) {
+// By chunks, or straight into the memory.
+Task<void> Messenger::ask_for(cpu::Execution& thread, RequestId id, PacketKind how, rdma::Part part) {
   const Request& request = requests_.at(id);
-  const auto bytes = static_cast<std::uint32_t>(part.bytes);
-  co_await put(thread, peer(request.peer),
-               {.kind = PacketKind::send_chunks,
-                .request = request.other,
-                .bytes = bytes,
-                .words = {0, id, part.offset, request.bytes}});
-}
-
-Task<void> Messenger::ask_to_write(cpu::Execution& thread, RequestId id, rdma::Part part) {
-  const Request& request = requests_.at(id);
-  const auto bytes = static_cast<std::uint32_t>(part.bytes);
-  co_await put(thread, peer(request.peer),
-               {.kind = PacketKind::write_here,
-                .request = request.other,
-                .bytes = bytes,
-                .words = {request.memory.address + part.offset, id, part.offset, request.bytes}});
+  const bool is_all = part.bytes == request.bytes;
+  const std::uint64_t to = how == PacketKind::write_here ? request.memory.address + part.offset : 0;
+  const Packet packet{.kind = how,
+                      .request = request.other,
+                      .bytes = static_cast<std::uint32_t>(part.bytes),
+                      .words = {to, id, part.offset, is_all ? 0 : request.bytes}};
+  co_await put(thread, peer(request.peer), packet);
 }
 
 // Three phases (Open MPI's ob1): the begin has come with the envelope; some more is copied, while the first parts are
@@ -127,7 +120,7 @@ Task<void> Messenger::start_pipeline(cpu::Execution& thread, RequestId id, const
     co_await put(thread, peer(arrived.packet.from), {.kind = PacketKind::finished, .request = arrived.packet.request});
     co_return end(id, requests_.at(id).outcome.ended);
   }
-  if (copied > 0) co_await ask_for_copies(thread, id, {first, copied});
+  if (copied > 0) co_await ask_for(thread, id, PacketKind::send_chunks, {first, copied});
   co_await ask_for_parts(thread, id);
 }
 
@@ -141,8 +134,8 @@ Task<void> Messenger::ask_for_parts(cpu::Execution& thread, RequestId id) {
     const Error error = co_await acquire(thread, id, part);
     if (error != Error::none) part.bytes = left;
     requests_.at(id).asked += part.bytes;
-    if (error != Error::none) co_return co_await ask_for_copies(thread, id, part);
-    co_await ask_to_write(thread, id, part);
+    if (error != Error::none) co_return co_await ask_for(thread, id, PacketKind::send_chunks, part);
+    co_await ask_for(thread, id, PacketKind::write_here, part);
   }
 }
 

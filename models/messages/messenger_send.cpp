@@ -183,7 +183,7 @@ Task<void> Messenger::write_there(cpu::Execution& thread, const Packet& packet) 
   if (request == nullptr) co_return;
   const rdma::Part part{packet.words[2], packet.bytes};
   request->other = static_cast<std::uint32_t>(packet.words[1]);
-  request->bytes = packet.words[3];
+  request->bytes = packet.received();
   bool is_registered = !request->registered.empty();
   if (config_.way_of_large() == Large::pipeline) {
     const Error error = co_await acquire(thread, packet.request, part);
@@ -198,7 +198,7 @@ Task<void> Messenger::send_chunks(cpu::Execution& thread, const Packet& packet) 
   Request* const request = unfinished(packet.request);
   if (request == nullptr) co_return;
   request->other = static_cast<std::uint32_t>(packet.words[1]);
-  request->bytes = packet.words[3];
+  request->bytes = packet.received();
   if (config_.way_of_large() != Large::pipeline) co_await release_all(thread, packet.request);
   co_await copy_part(thread, packet.request, {packet.words[2], packet.bytes});
 }

@@ -24,8 +24,8 @@ unsigned Packet::message_words() const {
   switch (kind) {
     case PacketKind::whole: return kFixedWords + (bytes + 7) / 8;
     case PacketKind::write_here:
-    case PacketKind::send_chunks: return kFixedWords + 4;
-    case PacketKind::finished: return kFixedWords + 2;
+    case PacketKind::send_chunks: return kFixedWords + (words[3] == 0 ? 2 : 4);
+    case PacketKind::finished: return kFixedWords + (words[1] == 0 ? 1 : 2);
     case PacketKind::reads_it:
     case PacketKind::pipes_it: return kFixedWords + 1;
     default: return kFixedWords;

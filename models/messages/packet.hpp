@@ -23,7 +23,7 @@ enum class PacketKind : std::uint8_t {
   write_here,   // to the sender: `bytes` from words[2] on to words[0], for the receiver's request words[1]
   send_chunks,  // to the sender: `bytes` from words[2] on, for the receiver's request words[1]
   chunk,        // to the receiver: in the slot, for the message's bytes from words[0] on
-  // (words[3] of write_here and send_chunks: the bytes of the message that are received.)
+  // (words[3] of write_here and send_chunks: the bytes of the message that are received; 0: these are all.)
   finished,  // to either: `bytes` from words[1] on have been read, or written; words[0]: they have not
   // Nothing but what each packet says beside.
   credits,
@@ -44,6 +44,8 @@ struct Packet {
 
   // An envelope whose data wait in the slot.
   bool lies_in_slot() const { return kind == PacketKind::eager || (kind == PacketKind::pipes_it && words[0] > 0); }
+  // Of write_here and send_chunks.
+  std::uint64_t received() const { return words[3] == 0 ? bytes : words[3]; }
   // As a small message, and of how many words; as the header of a slot.
   rdma::Message message() const;
   unsigned message_words() const;

@@ -38,7 +38,7 @@ struct Request {
   std::uint32_t other = 0;                       // the request at the other end, as far as it is known
   std::uint64_t bytes = 0;                       // that move
   std::uint64_t moved = 0;                       // of them
-  std::uint64_t asked = 0;                       // of a receive by pipeline: those that its sender has been asked for
+  std::uint64_t asked = 0;                       // of a receive: those that its sender has been asked for
   sim::SmallVector<rdma::Part, 2> registered{};  // of the memory, for this message
   unsigned posts = 0;        // transfers of its own NIC that move parts of it: it ends with the last one
   bool part_failed = false;  // one of those that have ended

@@ -126,7 +126,7 @@ void check_cycles(const Settings& settings, const char* key, unsigned initially,
 
 TEST_CASE("the rows of a transfer of one block add up to its latency") {
   for (const auto& [name, strategy] : presets()) {
-    const bool prepares = configuration(strategy).strategy.asks_target();
+    const bool prepares = configuration(strategy).strategy.serves_at_target();
     for (const char* kind : {"write", "read"}) {
       for (const char* end : {"none", "source", "destination", "both"}) {
         for (const char* size : {"64 B", "9000 B"}) {

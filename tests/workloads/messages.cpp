@@ -82,11 +82,19 @@ TEST_CASE("messages: by pipeline what cannot be registered is copied, and the re
       preset("pin-per-transfer") + Settings{{"workload.kind", "send-receive"},    {"workload.size", "612 KiB"},
                                             {"workload.iterations", 1},           {"messages.large", "pipeline"},
                                             {"messages.pipeline_part", "64 KiB"}, {"messages.pipeline_depth", 8}};
-  const Point enough = run_well(parts + Settings{{"os.rlimit_memlock", "1 MiB"}});
-  const Point scarce = run_well(parts + Settings{{"os.rlimit_memlock", "256 KiB"}});
+  const auto brought = [](const Settings& settings) {
+    const Point point = run(settings);
+    CHECK(point.failed_checks.empty());
+    CHECK(point.count("transfers") == 2);
+    CHECK(point.count("transfers_failed") == 0);
+    CHECK(point.count("data_errors") == 0);
+    return point;
+  };
+  const Point enough = brought(parts + Settings{{"os.rlimit_memlock", "1 MiB"}});
+  const Point scarce = brought(parts + Settings{{"os.rlimit_memlock", "256 KiB"}});
   CHECK(scarce["latency_mean"] > enough["latency_mean"]);
   CHECK(scarce["pinned_bytes_peak"] < enough["pinned_bytes_peak"]);
-  const Point none = run_well(parts + Settings{{"os.rlimit_memlock", "16 KiB"}});
+  const Point none = brought(parts + Settings{{"os.rlimit_memlock", "16 KiB"}});
   CHECK(none["pinned_bytes_peak"] == 0);
 }
 
