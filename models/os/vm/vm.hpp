@@ -170,9 +170,8 @@ class Vm {
   // pinned_vm). All or nothing.
   sim::Task<Result<PinId>> pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                           std::uint64_t bytes, bool write, PinCharge charge = PinCharge::now);
-  // Charges whole pages that are to be pinned in parts. False: that would exceed the limit. A pin of a part takes its
-  // share of the charge (PinCharge::before), whether it succeeds or not. give_back_charge() is for what no pin has
-  // taken. Both take no time.
+  // Charges whole pages that are to be pinned in parts; false: that exceeds the limit. A part's pin takes its share
+  // (PinCharge::before), even if it fails; give_back_charge() is for what no pin has taken. Both take no time.
   bool charge_pins(Process& process, std::uint64_t bytes);
   void give_back_charge(Process& process, std::uint64_t bytes);
   // In one system call of the program, or within one of the kernel's own. invalid: one of them is none; the others are
