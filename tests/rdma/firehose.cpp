@@ -8,8 +8,8 @@
 
 #include "models/rdma/registration/firehose_config.hpp"
 #include "models/rdma/registration/remote_buckets.hpp"
+#include "tests/rdma/cache_bench.hpp"
 #include "tests/support/number_of_cases.hpp"
-#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -26,26 +26,15 @@ constexpr std::uint64_t kFirehosePages = 4;  // of a buffer
 
 // A target with a private table, which initiators write to.
 struct FirehoseBench : OsBench {
-  explicit FirehoseBench(std::uint64_t budget, bool counts_leases = true) : OsBench(limits()) {
+  explicit FirehoseBench(std::uint64_t budget, bool counts_leases = true) : OsBench(CacheBench::limits()) {
     table = vm.create_private_table(*process).value;
     rdma::FirehoseConfig settings;
     settings.budget = budget * kPage;
     settings.peers = 2;
     settings.counts_leases = counts_leases;
     memory = rdma::open_firehose({cpu, vm, *process, table, {}}, settings);
-    for (std::uint64_t i = 0; i < kFirehoseBuffers; ++i) addresses.push_back(map(kFirehosePages * kPage, aligned()));
-  }
-  static OsConfig limits() {
-    OsConfig config;
-    config.rlimit_memlock = kMiB;
-    config.khugepaged = false;
-    config.thp = os::ThpMode::never;
-    return config;
-  }
-  static os::MmapOptions aligned() {
-    os::MmapOptions options;
-    options.alignment = kHugePage;
-    return options;
+    for (std::uint64_t i = 0; i < kFirehoseBuffers; ++i)
+      addresses.push_back(map(kFirehosePages * kPage, CacheBench::aligned()));
   }
   Range range(std::uint64_t which, std::uint64_t first = 0, std::uint64_t pages = kFirehosePages) const {
     const VirtualAddress begin = addresses[which] + first * kPage;
@@ -62,7 +51,7 @@ struct FirehoseBench : OsBench {
     run([](FirehoseBench& b, Range gone) -> Task<bool> {
       co_return co_await b.vm.munmap(b.thread, *b.process, gone.begin, gone.end - gone.begin) == Error::none;
     }(*this, pages));
-    REQUIRE(map(kFirehosePages * kPage, aligned()) == addresses[which]);
+    REQUIRE(map(kFirehosePages * kPage, CacheBench::aligned()) == addresses[which]);
   }
   // The device finds the program's own frame.
   bool is_right(VirtualAddress page) const {
