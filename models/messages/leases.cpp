@@ -16,6 +16,7 @@ using sim::Task;
 
 namespace {
 
+constexpr std::size_t kRanges = 4;   // of a move: what a small message has room for
 constexpr unsigned kPagesBits = 28;  // 1 TiB, which is more than a transfer may have
 
 std::uint64_t pages_of(const os::Ranges& ranges) {
@@ -31,9 +32,8 @@ Range unpacked(std::uint64_t word) {
   return {begin, begin + (word & ((std::uint64_t{1} << kPagesBits) - 1)) * os::kPage};
 }
 
-}  // namespace
-
-Message MoveWords::to_message(std::uint64_t number, const BucketMove& move) {
+// The first page of each range, and how many pages.
+Message to_message(std::uint64_t number, const BucketMove& move) {
   Message message{0, number, move.back.size() << 8 | move.taken.size()};
   std::size_t word = 3;
   for (const Range& each : move.back) message[word++] = packed(each);
@@ -41,12 +41,20 @@ Message MoveWords::to_message(std::uint64_t number, const BucketMove& move) {
   return message;
 }
 
-BucketMove MoveWords::from_message(const Message& message) {
+BucketMove from_message(const Message& message) {
   BucketMove move;
   const std::size_t back = message[2] >> 8;
   const std::size_t all = back + (message[2] & 255);
   for (std::size_t i = 0; i < all; ++i) (i < back ? move.back : move.taken).push_back(unpacked(message[3 + i]));
   return move;
+}
+
+}  // namespace
+
+Task<os::Error> carry_out(const Message& move, cpu::Execution& thread, rdma::Endpoint& target,
+                          std::uint64_t initiator) {
+  auto [back, taken] = from_message(move);
+  return target.registration().lease(thread, initiator, std::move(back), std::move(taken));
 }
 
 Leases::Leases(rdma::Endpoint& own, const rdma::LeaseTerms& terms, Asking asking)
@@ -90,7 +98,7 @@ Task<void> Leases::forget(cpu::Execution& thread, Range range, std::uint64_t num
 // What is given back goes first: it is the room for what is taken.
 Task<void> Leases::ask(cpu::Execution& thread, BucketMove& all, std::uint64_t number) {
   BucketMove next;
-  for (std::size_t room = MoveWords::kRanges; room > 0 && !all.is_empty(); --room) {
+  for (std::size_t room = kRanges; room > 0 && !all.is_empty(); --room) {
     os::Ranges& from = all.back.empty() ? all.taken : all.back;
     (all.back.empty() ? next.taken : next.back).push_back(from.front());
     from.erase(from.begin());
@@ -99,7 +107,7 @@ Task<void> Leases::ask(cpu::Execution& thread, BucketMove& all, std::uint64_t nu
   count_.taken += pages_of(next.taken);
   count_.given_back += pages_of(next.back);
   const auto words = static_cast<unsigned>(3 + next.back.size() + next.taken.size());
-  co_await asking_.send(thread, MoveWords::to_message(number, next), words);
+  co_await asking_.send(thread, to_message(number, next), words);
 }
 
 Task<void> Leases::finish(cpu::Execution& thread, BucketMove rest, std::uint64_t number) {

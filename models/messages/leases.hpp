@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The initiator's end of Firehose (models/rdma/registration/firehose.cpp): before a transfer it looks up the pages of
-// the target's memory, and asks for those that it does not hold. Nobody asks for a transfer whose pages are all held.
+// What initiators and targets say to each other by Firehose (models/rdma/registration/firehose.cpp). Before a transfer
+// an initiator looks up the pages of the target's memory, and asks for those that it does not hold. Nobody asks for a
+// transfer whose pages are all held.
 //
 // A move is one small message: what it is, a number by which the target knows who asks, how many ranges are given back
 // and taken, and these ranges, four at most. What does not fit follows in further moves.
@@ -15,13 +16,11 @@
 
 namespace faultline::messages {
 
-// The ranges of a move, in four words of a message: the first page of each, and how many pages.
-struct MoveWords {
-  static constexpr std::size_t kRanges = 4;
-  static rdma::Message to_message(std::uint64_t number, const rdma::BucketMove& move);
-  static rdma::BucketMove from_message(const rdma::Message& message);
-};
+// The target's end: does on this thread what a move asks for. `initiator`: a number that no other one has.
+sim::Task<os::Error> carry_out(const rdma::Message& move, cpu::Execution& thread, rdma::Endpoint& target,
+                               std::uint64_t initiator);
 
+// The initiator's end, of one target.
 class Leases {
  public:
   // Sends a move of so many words, whose first one it fills in (what kind of message it is); and waits for the target's

@@ -18,7 +18,7 @@ enum Kind : std::uint64_t {
   kReady = 3,    // to the initiator: the part is prepared
   kLater = 4,    // to the initiator: the part finds no room before others have gone
   kLetGo = 5,    // to the initiator: all parts are let go of
-  kMove = 6,     // to the target: pages that the initiator gives back, and takes (MoveWords)
+  kMove = 6,     // to the target: pages that the initiator gives back, and takes (carry_out)
   kMoved = 7,    // to the initiator: that is done
 };
 

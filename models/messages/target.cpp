@@ -65,9 +65,7 @@ Task<void> Target::move_pages(const Message& request) {
   const std::uint64_t number = request[1];
   rdma::Endpoint& initiator = *slots_.at(number).slot.initiator;
   const std::uint64_t name = std::uint64_t{initiator.node()} << 32 | initiator.process().id();
-  auto [back, taken] = MoveWords::from_message(request);
-  check_(co_await endpoint_.registration().lease(endpoint_.thread(), name, std::move(back), std::move(taken)),
-         "pinning", endpoint_.vm());
+  check_(co_await carry_out(request, endpoint_.thread(), endpoint_, name), "pinning", endpoint_.vm());
   co_await endpoint_.send(endpoint_.thread(), initiator.node(), initiator.process().id(), {kMoved, number}, 2);
 }
 

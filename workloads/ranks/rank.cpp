@@ -178,10 +178,7 @@ Task<void> Rank::serve() {
   for (;;) {
     const Message message = co_await endpoint_->receive(*server_);
     if (message[0] == kMove) {
-      auto [back, taken] = messages::MoveWords::from_message(message);
-      const Error error =
-          co_await endpoint_->registration().lease(*server_, message[1], std::move(back), std::move(taken));
-      check_buffer(error, "pinning", endpoint_->vm());
+      check_buffer(co_await messages::carry_out(message, *server_, *endpoint_, message[1]), "pinning", endpoint_->vm());
       co_await send(static_cast<unsigned>(message[1]), kReady, 0);
       continue;
     }

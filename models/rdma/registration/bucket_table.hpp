@@ -41,7 +41,10 @@ class BucketTable {
     const auto found = buckets_.find(bucket);
     return found == buckets_.end() ? nullptr : &found->second.held;
   }
-  const Held* find(os::VirtualAddress bucket) const { return const_cast<BucketTable*>(this)->find(bucket); }
+  const Held* find(os::VirtualAddress bucket) const {
+    const auto found = buckets_.find(bucket);
+    return found == buckets_.end() ? nullptr : &found->second.held;
+  }
   // A new one, which does not rest.
   Held& add(os::VirtualAddress bucket, Held held) {
     return buckets_.try_emplace(bucket, std::move(held)).first->second.held;

@@ -130,15 +130,7 @@ class FirehoseMemory final : public FollowingPins {
 
   // False: the process does not use the page. What an initiator gives back may be void already.
   bool end_use(VirtualAddress page, User user, GoneOnes& gone) {
-    if (user == kOwn) {
-      const auto lost = std::ranges::find(lost_, page, &Lost::page);
-      if (lost != lost_.end()) {
-        if (--lost->pinned.users > 0) return true;
-        gone.push_back({lost->pinned.pin, kBucket});
-        lost_.erase(lost);
-        return true;
-      }
-    }
+    if (user == kOwn && end_use_of_lost(page, gone)) return true;
     Pinned* pinned = pages_.find(page);
     if (pinned == nullptr) return false;
     if (user == kOwn) {
@@ -150,6 +142,15 @@ class FirehoseMemory final : public FollowingPins {
       pinned->leases.erase(lease);
     }
     if (pinned->users == 0 && pinned->leases.empty()) pages_.rest(page);
+    return true;
+  }
+  // Of those that are lost the use began first.
+  bool end_use_of_lost(VirtualAddress page, GoneOnes& gone) {
+    const auto lost = std::ranges::find(lost_, page, &Lost::page);
+    if (lost == lost_.end()) return false;
+    if (--lost->pinned.users > 0) return true;
+    gone.push_back({lost->pinned.pin, kBucket});
+    lost_.erase(lost);
     return true;
   }
   void end_uses(Range pages, User user, GoneOnes& gone) {
