@@ -157,64 +157,68 @@ over = "latency_min"
   CHECK(checks[1].at("value").get<double>() == Approx(1).margin(1e-9));
 }
 
-TEST_CASE("a figure may be how straight a line along an axis is") {
-  const Sandbox sandbox;
-  const auto figure = [&](const std::string& more) {
-    sandbox.write("figures.toml",
-                  "[[figure]]\nname = \"L\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"predicted\"\nfails_if = \"y\"\n"
-                  "value = 1\ntolerance = \"1 %\"\nunit = \"\"\ncompare = \"linear\"\nstrategy = \"resident\"\n" +
-                      more);
+namespace {
+
+// A file with one figure, and what `faultline validate` says of it.
+class OneFigure {
+ public:
+  explicit OneFigure(std::string begin) : begin_(std::move(begin)) {}
+  Ran validate(const std::string& more) const {
+    sandbox_.write("figures.toml", begin_ + more);
     return faultline_program({"validate", "figures.toml", "--format", "json"});
-  };
-  const auto check = [&](const std::string& more) {
-    const Json checks = Json::parse(figure(more).out);
+  }
+  Json check(const std::string& more) const {
+    const Json checks = Json::parse(validate(more).out);
     REQUIRE(checks.size() == 1);
     return checks[0];
-  };
+  }
+
+ private:
+  const Sandbox sandbox_;
+  const std::string begin_;
+};
+
+}  // namespace
+
+TEST_CASE("a figure may be how straight a line along an axis is") {
+  const OneFigure figure(
+      "[[figure]]\nname = \"L\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"predicted\"\nfails_if = \"y\"\n"
+      "value = 1\ntolerance = \"1 %\"\nunit = \"\"\ncompare = \"linear\"\nstrategy = \"resident\"\n");
   // One metric rises by as much for each KiB; the other is the same everywhere.
   const std::string sizes = "axes.workload.size = [\"4 KiB\", \"8 KiB\", \"64 KiB\"]\n";
-  const Json rising = check("metric = \"latency_min\"\n" + sizes);
+  const Json rising = figure.check("metric = \"latency_min\"\n" + sizes);
   CHECK(rising.at("value").get<double>() == Approx(1).epsilon(0.001));
   CHECK(rising.at("passed") == true);
   CHECK(rising.at("at") == "4 KiB to 64 KiB");
-  const Json flat = check("metric = \"pinned_bytes_peak\"\n" + sizes);
+  const Json flat = figure.check("metric = \"pinned_bytes_peak\"\n" + sizes);
   CHECK(flat.at("value") == 0);
   CHECK(flat.at("passed") == false);
   const std::string refusal = "axes: compare = linear takes one axis of three or more numbers that rise\n";
-  CHECK(figure("metric = \"latency_mean\"\n").err == "figures.toml:1:1: " + refusal);
-  CHECK(figure("metric = \"latency_mean\"\naxes.workload.size = [\"4 KiB\", \"8 KiB\"]\n").err ==
+  CHECK(figure.validate("metric = \"latency_mean\"\n").err == "figures.toml:1:1: " + refusal);
+  CHECK(figure.validate("metric = \"latency_mean\"\naxes.workload.size = [\"4 KiB\", \"8 KiB\"]\n").err ==
         "figures.toml:1:1: " + refusal);
-  CHECK(figure("metric = \"latency_mean\"\naxes.workload.label = [\"a\", \"b\", \"c\"]\n").err ==
+  CHECK(figure.validate("metric = \"latency_mean\"\naxes.workload.label = [\"a\", \"b\", \"c\"]\n").err ==
         "figures.toml:1:1: " + refusal);
 }
 
 TEST_CASE("a figure may be the number from which on one measure is less than another, found between points") {
-  const Sandbox sandbox;
-  const auto figure = [&](const std::string& more) {
-    sandbox.write(
-        "figures.toml",
-        "[[figure]]\nname = \"C\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"construction\"\nfails_if = \"y\"\n"
-        "value = 2.25\ntolerance = 0.001\nunit = \"kB\"\nscale = 0.001\nmetric = \"latency_min\"\n"
-        "compare = \"crossover\"\n" +
-            more);
-    return faultline_program({"validate", "figures.toml", "--format", "json"});
-  };
-  const auto check = [&](const std::string& more) {
-    const Json checks = Json::parse(figure(more).out);
-    REQUIRE(checks.size() == 1);
-    return checks[0];
-  };
+  const OneFigure figure(
+      "[[figure]]\nname = \"C\"\nquantity = \"q\"\nsource = \"x\"\nuse = \"construction\"\nfails_if = \"y\"\n"
+      "value = 2.25\ntolerance = 0.001\nunit = \"kB\"\nscale = 0.001\nmetric = \"latency_min\"\n"
+      "compare = \"crossover\"\n");
   // 0.9 us more, and 0.4 ns a byte less: equal at 2250 B.
   const std::string sizes = "axes.workload.size = [\"1 KiB\", \"2 KiB\", \"4 KiB\"]\n";
   const std::string fast =
       "{ based_on = \"resident\", network.internal_rate = \"20 Gb/s\", network.internal_latency = \"1 us\" }\n";
   const std::string slow =
       "{ based_on = \"resident\", network.internal_rate = \"10 Gb/s\", network.internal_latency = \"100 ns\" }\n";
-  const Json found = check("strategy = " + fast + "baseline = " + slow + sizes);
+  const Json found = figure.check("strategy = " + fast + "baseline = " + slow + sizes);
   CHECK(found.at("value").get<double>() == Approx(2.25).margin(1e-6));
   CHECK(found.at("passed") == true);
   CHECK(found.at("at") == "1 KiB to 4 KiB");
-  CHECK(check("strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"1 KiB\", \"2 KiB\", \"64 KiB\"]\n")
+  CHECK(figure
+            .check("strategy = " + fast + "baseline = " + slow +
+                   "axes.workload.size = [\"1 KiB\", \"2 KiB\", \"64 KiB\"]\n")
             .at("value")
             .get<double>() == Approx(2.25).margin(1e-6));
   const std::string none = "no point from which on it is less than the baseline's, and was not before";
@@ -223,15 +227,15 @@ TEST_CASE("a figure may be the number from which on one measure is less than ano
         "strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"64 B\", \"1 KiB\", \"2 KiB\"]\n",
         "strategy = " + fast + "baseline = " + slow + "axes.workload.size = [\"4 KiB\", \"8 KiB\", \"64 KiB\"]\n"}) {
     INFO(more);
-    const Json missed = check(more);
+    const Json missed = figure.check(more);
     CHECK(missed.at("passed") == false);
     CHECK(missed.at("trouble") == none);
   }
-  CHECK(figure("strategy = " + fast + "baseline = " + slow).err ==
+  CHECK(figure.validate("strategy = " + fast + "baseline = " + slow).err ==
         "figures.toml:1:1: axes: compare = crossover takes one axis of three or more numbers that rise\n");
-  CHECK(figure("strategy = " + fast + sizes).err ==
+  CHECK(figure.validate("strategy = " + fast + sizes).err ==
         "figures.toml:1:1: baseline: is missing; allowed: the strategy that is compared with\n");
-  CHECK(figure("strategy = " + fast + "baseline = { network.internal_rat = \"1 Gb/s\" }\n" + sizes)
+  CHECK(figure.validate("strategy = " + fast + "baseline = { network.internal_rat = \"1 Gb/s\" }\n" + sizes)
             .err.find("network.internal_rat") != std::string::npos);
 }
 
