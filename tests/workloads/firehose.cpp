@@ -10,6 +10,7 @@ using namespace faultline;
 using namespace faultline::test;
 using corners::Stage;
 using rdma::Status;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -108,6 +109,35 @@ TEST_CASE("firehose: where nobody gives memory back before it goes, transfers fa
   CHECK(shared["done"] == 1);
   CHECK(shared["right"] == 1);
   CHECK(shared["stale"] == 0);
+}
+
+// Same-page merging takes the right to write, and only then finds that the page is pinned or has been written to.
+TEST_CASE("firehose: pages stay held that the kernel begins to merge while they are pinned") {
+  const workloads::Configuration configuration =
+      test::configuration(preset("firehose-private") + corners::surroundings());
+  Facts facts = facts_from_child([&] {
+    Stage stage(configuration);
+    Facts counted;
+    counted["finished"] = stage.run([&](Stage& s) -> sim::Task<void> {
+      co_await s.open();
+      Stage::Lane lane = co_await s.lane(20000);
+      for (unsigned later = 0; later < 40; ++later) {
+        co_await s.map_anew(lane);
+        s.does(*s.there, [&s, lane, later](cpu::Execution& exec, os::Vm& vm, os::Process& process) -> sim::Task<void> {
+          co_await s.cluster.loop.delay(later * 1us);
+          co_await vm.page_events().merge_equal(exec, process, {lane.remote, sim::page_end(lane.remote + lane.bytes)});
+        });
+        const Status status = co_await s.transfer(lane);
+        counted["done"] += status == Status::done && s.same(lane);
+        co_await s.cluster.loop.delay(1ms);
+      }
+    });
+    counted["merged"] = stage.total("os.ksm_pages_merged");
+    return counted;
+  });
+  CHECK(facts["finished"] == 1);
+  CHECK(facts["done"] == 40);
+  CHECK(facts["merged"] > 0);  // those that were not pinned yet
 }
 
 TEST_CASE("firehose: more initiators than the budget is divided among are refused, and as many are served") {

@@ -12,8 +12,9 @@
 // The original keeps one segment mapped for the life of the program. Here a program may unmap memory: who holds it
 // gives it back before (RemoteBuckets::forget). A page that goes without that, because the kernel's notifier tells of
 // it, is unpinned, and its leases are void: what still comes for it meets an absent page. Changes that leave a pinned
-// frame where it is are none: a right that goes, a huge page that is split. (Linux tells a driver of the kind of a
-// change, MMU_NOTIFY_*, but calls a split as it calls a zap: there a driver would have to compare frames.)
+// frame where it is are none: a right that goes, a huge page that is split, and what kernels begin and do to no page
+// under a pin (they merge and collapse none). (Linux tells a driver of the kind of a change, MMU_NOTIFY_*, but calls
+// these as it calls a zap: there a driver would have to compare frames.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -240,7 +241,10 @@ class FirehoseMemory final : public FollowingPins {
       case madv_free:
       case mprotect:
       case fork:
+      case ksm:
+      case userfaultfd:
       case writeback:
+      case collapse:
       case numa:
       case split:
       case clear_refs:
