@@ -23,10 +23,10 @@ if(TARGET test_os)
                        PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=20")
 endif()
 
-# Cases that take too long for each time: hidden from their rooms' own lists. Random programs of messages: forty each
-# time, thirty times as many nightly.
+# Cases that take too long for each time: hidden from their rooms' own lists. Random programs of messages, forty each
+# time, and of every preset, a hundred: thirty times as many nightly.
 if(TARGET test_workloads)
-  catch_discover_tests(test_workloads TEST_SPEC "messages: safe programs*" TEST_PREFIX "nightly workloads: "
+  catch_discover_tests(test_workloads TEST_SPEC "messages: safe programs*,corners: random programs of*" TEST_PREFIX "nightly workloads: "
                        DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=30")
   catch_discover_tests(test_workloads TEST_SPEC "[nightly]" TEST_PREFIX "nightly workloads:" DISCOVERY_MODE PRE_TEST

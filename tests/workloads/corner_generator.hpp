@@ -75,7 +75,7 @@ struct Expected {
   std::int64_t value;
 };
 
-// Beside `expected` each plan has what every case requires (check()).
+// Beside `expected` each plan has what every case requires (complaints_about()).
 struct Plan {
   Settings settings = {};  // on top of the preset
   // Empty: a run of the workload that the settings name; its facts are the metrics.
@@ -103,12 +103,16 @@ const std::vector<const Corner*>& corners();
 // The name of the first capability that the strategy lacks for the case; empty: it applies.
 std::string_view lacks(const Corner& corner, const Subject& subject);
 
-// Plays the case with every preset to which it applies. Requires of each plan, beside what it expects:
+// Plays the plan with a preset, and says what is not as it must be. Required is, beside what the plan expects:
 // - the program comes to its end, and so does the run;
 // - no stale access and no leaked byte, if the plan is truthful;
 // - of a program: no pin and no lock is left when it has put its buffers away, and none at all when its processes have
-//   ended. (Who lets go of pins late, with the next transfer or in batches, may keep a page at each end, or a batch.)
+//   ended, nor a frame. (Who lets go of pins late, with the next transfer or in batches, may keep a page at each end,
+//   or a batch.)
 // - the books of both memory managers agree (Vm::audit).
+std::vector<std::string> complaints_about(const Subject& subject, const Plan& plan);
+
+// Plays the case with every preset to which it applies.
 void check(const Corner& corner);
 
 // Settings of all plans: the newest kernel, a swap device, and a NIC that gives up soon.

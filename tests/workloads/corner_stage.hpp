@@ -53,6 +53,7 @@ class Stage : public sim::StepListener {
   explicit Stage(const workloads::Configuration& configuration)
       : cluster("cluster", configuration.machine, 1), strategy_(configuration.strategy) {
     cluster.boot();
+    frames_at_boot_ = frames();
     here = platform::open_endpoint(cluster.node(0), strategy_, {}, "initiator", rdma::End::source);
     there = platform::open_endpoint(cluster.node(1), strategy_, {}, "target", rdma::End::destination);
     const messages::Check check = [](os::Error error, std::string_view what, const os::Vm&) {
@@ -151,25 +152,31 @@ class Stage : public sim::StepListener {
     return count;
   }
 
-  // The process unmaps the target's buffer and maps another in its place; at the same address if the result is true.
-  // Somebody else has the old frames by then.
-  Task<bool> map_anew(Lane& lane) {
-    os::Vm& vm = there->vm();
-    cpu::Execution& thread = mapper(*there);
-    co_await give_back(lane);
-    co_await there->buffer(lane.remote, lane.bytes).remove(thread);
-    co_await unmap(*there, lane.remote, lane.bytes);
+  // The process unmaps its buffer and maps another in its place; at the same address if the result is true. Somebody
+  // else has the old frames by then. No other lane has the buffer.
+  Task<bool> map_anew(Lane& lane) { return map_anew(lane, *there); }
+  Task<bool> map_anew(Lane& lane, rdma::Endpoint& owner) {
+    const bool is_target = &owner == there.get();
+    std::uint64_t& address = is_target ? lane.remote : lane.local;
+    os::Vm& vm = owner.vm();
+    cpu::Execution& thread = mapper(owner);
+    if (is_target) co_await give_back(lane);
+    co_await owner.buffer(address, lane.bytes).remove(thread);
+    co_await unmap(owner, address, lane.bytes);
     os::MmapOptions options;
     options.alignment = os::kHugePage;
-    os::Process& other = *vm.create_process("other");
+    others_.emplace_back(&vm, vm.create_process("other"));
+    os::Process& other = *others_.back().second;
     vm.make_present(other, vm.map(other, lane.bytes).value, lane.bytes);
-    const auto mapped = co_await vm.mmap(thread, there->process(), lane.bytes, options);
-    const bool again = mapped.ok() && mapped.value == lane.remote;
-    lane.remote = mapped.value;
-    std::ranges::find(lanes_, lane.slot, &Lane::slot)->remote = lane.remote;
-    co_await vm.touch_range(thread, there->process(), lane.remote, lane.bytes, true);
-    co_await add(*there, lane.remote, lane.bytes);
-    if (strategy_.serves_at_target()) answering_->move_slot(lane.slot, there->buffer(lane.remote, lane.bytes));
+    const auto mapped = co_await vm.mmap(thread, owner.process(), lane.bytes, options);
+    const bool again = mapped.ok() && mapped.value == address;
+    address = mapped.value;
+    *std::ranges::find(lanes_, lane.slot, &Lane::slot) = lane;
+    co_await vm.touch_range(thread, owner.process(), address, lane.bytes, true);
+    co_await add(owner, address, lane.bytes);
+    if (is_target && strategy_.serves_at_target()) {
+      answering_->move_slot(lane.slot, owner.buffer(address, lane.bytes));
+    }
     co_return again;
   }
 
@@ -196,12 +203,20 @@ class Stage : public sim::StepListener {
     }
     co_await owner.close(cluster.node(owner.node()).cpu.new_thread("exit"));
   }
+  // Those that have the old frames of buffers that were mapped anew.
+  Task<void> end_others() {
+    for (const auto& [vm, process] : others_) co_await vm->exit(cluster.node(0).cpu.new_thread("exit"), *process);
+    others_.clear();
+  }
 
   std::int64_t pinned() { return bytes(&os::Vm::pinned_bytes); }
   std::int64_t locked() { return bytes(&os::Vm::locked_bytes); }
   // Beyond what the library has for itself.
   std::int64_t pins_kept() { return pinned() - pinned_by_library_; }
   std::int64_t locks_kept() { return locked() - locked_by_library_; }
+  // Beyond what the kernels had before there were processes: pages of 4 KiB. A page that was merged has got the frame
+  // of somebody whom nobody models.
+  std::int64_t frames_kept() { return frames() - frames_at_boot_ - total("os.ksm_pages_merged"); }
   std::int64_t total(std::string_view counter) const { return static_cast<std::int64_t>(cluster.total(counter)); }
 
   // Something that the kernel of an endpoint's node does, begun in the midst of hardware's events.
@@ -268,6 +283,10 @@ class Stage : public sim::StepListener {
     }
     serves_ = false;
   }
+  std::int64_t frames() {
+    return static_cast<std::int64_t>(cluster.node(0).vm.frames().used_pages() +
+                                     cluster.node(1).vm.frames().used_pages());
+  }
   std::int64_t bytes(std::uint64_t (os::Vm::*of)() const) {
     return static_cast<std::int64_t>((cluster.node(0).vm.*of)() + (cluster.node(1).vm.*of)());
   }
@@ -277,7 +296,9 @@ class Stage : public sim::StepListener {
   std::unique_ptr<messages::Target> answering_;
   std::array<cpu::Execution*, 2> mappers_{};
   std::vector<Lane> lanes_;
+  std::vector<std::pair<os::Vm*, os::Process*>> others_;
   std::uint64_t slots_ = 0;
+  std::int64_t frames_at_boot_ = 0;
   std::int64_t pinned_by_library_ = 0;
   std::int64_t locked_by_library_ = 0;
   bool serves_ = false;
