@@ -46,14 +46,18 @@ Task<void> Initiator::post(cpu::Execution& thread, Moving& moving) {
 }
 
 Task<void> Initiator::help() {
-  for (;;) {
-    while (waiting_.empty()) co_await work_.sleep(*helper_);
-    Moving& next = *waiting_.front();
-    waiting_.pop_front();
-    co_await prepare_now(*helper_, next);
-    co_await post_now(*helper_, next);
-    co_await posted_.wake(*helper_);
+  try {
+    for (;;) {
+      while (waiting_.empty()) co_await work_.sleep(*helper_);
+      Moving& next = *waiting_.front();
+      waiting_.pop_front();
+      co_await prepare_now(*helper_, next);
+      co_await post_now(*helper_, next);
+      co_await posted_.wake(*helper_);
+    }
+  } catch (const rdma::ProcessKilled&) {
   }
+  co_await posted_.wake(*helper_);  // the program's thread, which ends, too
 }
 
 // Whoever asks hears the answer before another thread asks; of a pipelined transfer until all parts are posted.
@@ -169,7 +173,10 @@ Task<void> Initiator::end_oldest(cpu::Execution& thread, Moving& moving) {
 }
 
 Task<Status> Initiator::wait(cpu::Execution& thread, Moving& moving) {
-  while (!moving.is_posted) co_await posted_.sleep(thread);
+  while (!moving.is_posted) {
+    if (own_.killed()) throw rdma::ProcessKilled();
+    co_await posted_.sleep(thread);
+  }
   while (moving.ended + 1 < moving.posts.size()) co_await end_oldest(thread, moving);
   co_await wait_oldest(thread, moving);
   co_return moving.failed ? Status::error : Status::done;

@@ -9,7 +9,8 @@
 //   co_await initiator.settle(thread, moving);   // the target has let go of its memory, too
 //
 // A deferred transfer is prepared and posted by a thread of the library: prepare() and post() return at once. Of a
-// strategy with leases the target is asked for what the initiator does not hold, and for nothing else.
+// strategy with leases the target is asked for what the initiator does not hold, and for nothing else. Of a process
+// that is killed the calls throw rdma::ProcessKilled.
 #pragma once
 
 #include <cstddef>

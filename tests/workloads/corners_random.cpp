@@ -301,6 +301,7 @@ class Play {
     while (play->at_work_ > 0 || (&of == play->s_.here.get() && !play->ended_)) {
       co_await play->s_.cluster.loop.delay(10us);
     }
+    if (play->subject_.strategy().deferred) co_await play->s_.cluster.loop.delay(1ms);  // its other thread leaves
     co_await play->s_.exit(of);
     play->dead_ = true;
   }

@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
+#include "tests/workloads/corner_stage.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
+using corners::Stage;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -133,6 +136,48 @@ TEST_CASE("deferred: pins of one transfer go on beside the end of the one before
   const Point own = run_well(settings);
   const Point deferred = run_well(settings + Settings{{"strategy.deferred", true}});
   CHECK(deferred["goodput"] > own["goodput"]);
+}
+
+namespace {
+
+// The program waits for a transfer which its other thread is about to prepare and post.
+sim::Task<void> wait_until_killed(Stage& stage, Stage::Lane lane, Facts& facts) {
+  try {
+    const Stage::UnderWay moving = co_await stage.begin(lane);
+    co_await stage.wait(moving);
+    facts["ended"] = 1;
+  } catch (const rdma::ProcessKilled&) {
+    facts["killed"] = 1;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("deferred: both threads of a process end that is killed before its transfer is posted") {
+  const workloads::Configuration deferred = configuration(preset("pin-deferred"));
+  for (unsigned later = 0; later < 60; later += 4) {
+    INFO(later << " us");
+    Facts facts = facts_from_child([&] {
+      Stage stage(deferred);
+      Facts counted{{"ended", 0}, {"killed", 0}};
+      counted["finished"] = stage.run([&](Stage& s) -> sim::Task<void> {
+        co_await s.open();
+        const Stage::Lane lane = co_await s.lane(100'000);
+        s.start(wait_until_killed(s, lane, counted));
+        co_await s.cluster.loop.delay(later * 1us);
+        s.here->kill();
+        co_await s.cluster.loop.delay(1ms);
+        co_await s.exit(*s.here);
+        co_await s.exit(*s.there);
+      });
+      counted["pinned"] = stage.pinned();
+      return counted;
+    });
+    CHECK(facts["finished"] == 1);
+    CHECK(facts["killed"] == 1);
+    CHECK(facts["ended"] == 0);
+    CHECK(facts["pinned"] == 0);
+  }
 }
 
 TEST_CASE("overlapped: blocks that come too soon come again, and all data arrive") {
