@@ -3,6 +3,7 @@
 # Every experiment, platform and strategy that ships is read, and runs (one transfer a point, small sizes).
 source "$(dirname "$0")/program.sh"
 configs="$FAULTLINE_SOURCE/configs"
+programs_with_iterations() { awk '$1 == "name" { gsub(/"/, ""); name = $3 } $1 == "iterations" { print name }' "$1"; }
 count=0
 for file in "$configs"/experiments/*.toml; do
   name="$(basename "$file" .toml)"
@@ -10,6 +11,10 @@ for file in "$configs"/experiments/*.toml; do
   few=(--set workload.iterations=1 --set workload.warmup=0)
   grep -qE 'message|^zip .*workload\.size' "$file" || few+=(--set 'workload.size=4 KiB')
   grep -q '"flows"' "$file" && few=() # each flow has its own
+  while IFS= read -r one; do few+=(--set "program.$one.iterations=1"); done < <(programs_with_iterations "$file")
+  # One kernel and one draw of the matrices; tests/workloads/fault_matrix*.cpp have others.
+  grep -q '^os.kernel = \[' "$file" && few+=(--set os.kernel=4.19)
+  grep -q '^inject.draw = \[' "$file" && few+=(--set inject.draw=1)
   run 0 "$program" run "$name" --configs "$configs" --quiet --jobs 2 --out "out/$name" "${few[@]}"
   output="${output//data_errors/}" # a metric
   refuse error
