@@ -212,8 +212,8 @@ class Play {
 
   Task<void> wait(Used& used) {
     if (used.moving == nullptr) co_return;
-    const Stage::UnderWay moving = std::move(used.moving);
-    const Status status = co_await s_.end(moving);
+    const Status status = co_await s_.end(used.moving);
+    used.moving = nullptr;  // not of a process that is killed: its other thread may be about to look at it
     ++facts_[status == Status::done ? "done" : "failed"];
     if (status == Status::done) {
       if (!s_.there->killed()) facts_["wrong"] += !s_.arrived(used.lane, used.sent);
