@@ -117,15 +117,16 @@ if(TARGET faultline)
   faultline_script_test(slurm nightly)
   faultline_script_test(draws nightly)
   faultline_script_test(report-large nightly)
-  add_test(NAME "scripts: workers, a hundred kills" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/workers.sh")
-  set_tests_properties("scripts: workers, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
-    ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
+  foreach(name workers resume)
+    add_test(NAME "scripts: ${name}, a hundred kills" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")
+    set_tests_properties("scripts: ${name}, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
+      ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
+  endforeach()
   # The longest ones are begun first, so that nothing is left to wait for them alone.
   set_tests_properties("scripts: experiments" PROPERTIES COST 300)
   set_tests_properties("scripts: report" "scripts: resume" "scripts: documents" PROPERTIES COST 100)
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" "scripts: experiments" PROPERTIES TIMEOUT 3600)
-  set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
   set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large"
     PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: compilers" "scripts: draws" "scripts: alone" PROPERTIES TIMEOUT 14400)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A run that is killed a hundred times, at random moments, by kill -9, and one whose points are: what is left goes on, and
-# ends with the bytes of a run that nobody disturbed.
+# A run that is killed many times, at random moments, by kill -9, and one whose points are: what is left goes on, and
+# ends with the bytes of a run that nobody disturbed. FAULTLINE_KILLS: how many times.
 source "$(dirname "$0")/program.sh"
+kills="${FAULTLINE_KILLS:-30}"
 write_sweep
 run 0 "$program" run sweep.toml --quiet --out undisturbed
 
 RANDOM=17
 killed=0
 rounds=0
-while ((killed < 100)); do
+while ((killed < kills)); do
   rounds=$((rounds + 1))
   out="killed-$rounds"
   for _ in 1 2 3 4 5 6 7 8 9 10; do
