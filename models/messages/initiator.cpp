@@ -57,7 +57,9 @@ Task<void> Initiator::help() {
     }
   } catch (const rdma::ProcessKilled&) {
   }
-  co_await posted_.wake(*helper_);  // the program's thread, which ends, too
+  // The program's thread ends, too, whatever it waits for.
+  turn_.release();
+  co_await posted_.wake(*helper_);
 }
 
 // Whoever asks hears the answer before another thread asks; of a pipelined transfer until all parts are posted.
