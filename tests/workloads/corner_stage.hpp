@@ -152,6 +152,10 @@ class Stage : public sim::StepListener {
     return count;
   }
 
+  // Before the target's program unmaps its buffer: what the initiator holds of it.
+  Task<void> give_back(const Lane& lane) const {
+    if (tells_initiator) co_await asking_->forget(mapper(*here), {lane.remote, lane.remote + lane.bytes}, lane.slot);
+  }
   // The process unmaps its buffer and maps another in its place; at the same address if the result is true. Somebody
   // else has the old frames by then. No other lane has the buffer.
   Task<bool> map_anew(Lane& lane) { return map_anew(lane, *there); }
@@ -265,10 +269,6 @@ class Stage : public sim::StepListener {
     const os::Range pages = owner.pages_of(address, bytes);
     co_await owner.registration().unmapping(mapper(owner), pages);
     co_await owner.vm().munmap(mapper(owner), owner.process(), pages.begin, pages.end - pages.begin);
-  }
-  // Before the target's program unmaps its buffer: what the initiator holds of it.
-  Task<void> give_back(const Lane& lane) const {
-    if (tells_initiator) co_await asking_->forget(mapper(*here), {lane.remote, lane.remote + lane.bytes}, lane.slot);
   }
   void answer(const Lane& made) {
     lanes_.push_back(made);

@@ -225,6 +225,7 @@ class Play {
   Task<void> map_anew(Used& used, bool source) {
     if (!subject_.claims_truth()) co_return;  // it refuses (C8)
     co_await wait(used);
+    if (!dying_ && !source) co_await s_.give_back(used.lane);  // for ever, if the target is killed before it answers
     if (dying_) co_return;
     ++at_work_;
     co_await s_.map_anew(used.lane, owner(source));
