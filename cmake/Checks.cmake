@@ -26,7 +26,7 @@ endif()
 # Cases that take too long for each time: hidden from their rooms' own lists. Random programs of messages, forty each
 # time, and of every preset, a hundred: thirty times as many nightly.
 if(TARGET test_workloads)
-  catch_discover_tests(test_workloads TEST_SPEC "messages: safe programs*,corners: random programs of*" TEST_PREFIX "nightly workloads: "
+  catch_discover_tests(test_workloads TEST_SPEC "messages: safe programs*,corners: random programs of*" TEST_PREFIX "nightly workloads:"
                        DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=30")
   catch_discover_tests(test_workloads TEST_SPEC "[nightly]" TEST_PREFIX "nightly workloads:" DISCOVERY_MODE PRE_TEST
@@ -36,7 +36,7 @@ endif()
 # The program against files, command lines, damage, kills and full disks of all kinds: a few hundred each time.
 faultline_tests(fuzz faultline_app)
 if(TARGET test_fuzz)
-  catch_discover_tests(test_fuzz TEST_SPEC "fuzz:*" TEST_PREFIX "nightly " DISCOVERY_MODE PRE_TEST
+  catch_discover_tests(test_fuzz TEST_SPEC "fuzz:*" TEST_PREFIX "nightly fuzz:" DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=100")
 endif()
 
