@@ -158,18 +158,21 @@ class Stage : public sim::StepListener {
   }
   // The process unmaps its buffer and maps another in its place; at the same address if the result is true. Somebody
   // else has the old frames by then. No other lane has the buffer.
-  Task<bool> map_anew(Lane& lane) { return map_anew(lane, *there); }
+  Task<bool> map_anew(Lane& lane) {
+    co_await give_back(lane);
+    co_return co_await map_anew(lane, *there);
+  }
+  // The same at either end; of the target's it has been given back.
   Task<bool> map_anew(Lane& lane, rdma::Endpoint& owner) {
     const bool is_target = &owner == there.get();
     std::uint64_t& address = is_target ? lane.remote : lane.local;
     os::Vm& vm = owner.vm();
     cpu::Execution& thread = mapper(owner);
-    if (is_target) co_await give_back(lane);
     co_await owner.buffer(address, lane.bytes).remove(thread);
     co_await unmap(owner, address, lane.bytes);
     os::MmapOptions options;
     options.alignment = os::kHugePage;
-    others_.emplace_back(&vm, vm.create_process("other"));
+    others_.emplace_back(&owner, vm.create_process("other"));
     os::Process& other = *others_.back().second;
     vm.make_present(other, vm.map(other, lane.bytes).value, lane.bytes);
     const auto mapped = co_await vm.mmap(thread, owner.process(), lane.bytes, options);
@@ -209,7 +212,8 @@ class Stage : public sim::StepListener {
   }
   // Those that have the old frames of buffers that were mapped anew.
   Task<void> end_others() {
-    for (const auto& [vm, process] : others_) co_await vm->exit(cluster.node(0).cpu.new_thread("exit"), *process);
+    for (const auto& [beside, process] : others_)
+      co_await beside->vm().exit(beside->cpu().new_thread("exit"), *process);
     others_.clear();
   }
 
@@ -296,7 +300,7 @@ class Stage : public sim::StepListener {
   std::unique_ptr<messages::Target> answering_;
   std::array<cpu::Execution*, 2> mappers_{};
   std::vector<Lane> lanes_;
-  std::vector<std::pair<os::Vm*, os::Process*>> others_;
+  std::vector<std::pair<rdma::Endpoint*, os::Process*>> others_;  // and whose node they are on
   std::uint64_t slots_ = 0;
   std::int64_t frames_at_boot_ = 0;
   std::int64_t pinned_by_library_ = 0;
