@@ -2,6 +2,7 @@
 #include "models/messages/initiator.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace faultline::messages {
 
@@ -9,6 +10,7 @@ using os::Error;
 using rdma::Message;
 using rdma::Posted;
 using rdma::Status;
+using sim::Semaphore;
 using sim::Task;
 
 Initiator::Initiator(rdma::Endpoint& own, rdma::Endpoint& target, const rdma::Strategy& strategy, Check check)
@@ -57,17 +59,16 @@ Task<void> Initiator::help() {
     }
   } catch (const rdma::ProcessKilled&) {
   }
-  // The program's thread ends, too, whatever it waits for.
-  turn_.release();
+  // The program's thread ends, too.
   co_await posted_.wake(*helper_);
 }
 
 // Whoever asks hears the answer before another thread asks; of a pipelined transfer until all parts are posted.
 Task<void> Initiator::prepare_now(cpu::Execution& thread, Moving& moving) {
-  co_await turn_.acquire();
+  Semaphore::Hold turn = co_await turn_.hold();
   co_await say(thread, kPrepare, moving, 0);
   co_await prepare_part(thread, moving);
-  if (!moving.is_pipelined()) turn_.release();
+  if (moving.is_pipelined()) moving.turn.emplace(std::move(turn));
 }
 
 os::Range Initiator::remote_range(const Moving& moving) {
@@ -76,9 +77,8 @@ os::Range Initiator::remote_range(const Moving& moving) {
 }
 
 Task<void> Initiator::prepare_held(cpu::Execution& thread, Moving& moving) {
-  co_await turn_.acquire();
+  const Semaphore::Hold turn = co_await turn_.hold();
   co_await leases_->begin(thread, remote_range(moving), moving.move.slot, acquire(thread, moving));
-  turn_.release();
   ++moving.prepared;
 }
 
@@ -94,9 +94,8 @@ Task<void> Initiator::hear_moved(cpu::Execution& thread) {
 
 Task<void> Initiator::forget(cpu::Execution& thread, os::Range range, std::uint64_t slot) {
   if (!leases_) co_return;
-  co_await turn_.acquire();
+  const Semaphore::Hold turn = co_await turn_.hold();
   co_await leases_->forget(thread, range, slot);
-  turn_.release();
 }
 
 // The next part, at both ends.
@@ -138,6 +137,7 @@ Task<Initiator::Answer> Initiator::hear(cpu::Execution& thread, const Moving& mo
 }
 
 Task<void> Initiator::post_now(cpu::Execution& thread, Moving& moving) {
+  const std::optional<Semaphore::Hold> turn = std::move(moving.turn);
   if (moving.on_prepared) moving.on_prepared();
   co_await post_part(thread, moving);
   while (moving.posts.size() < moving.parts.size()) {
@@ -146,7 +146,6 @@ Task<void> Initiator::post_now(cpu::Execution& thread, Moving& moving) {
     co_await post_part(thread, moving);
   }
   moving.is_posted = true;
-  if (moving.is_pipelined()) turn_.release();
 }
 
 Task<void> Initiator::post_part(cpu::Execution& thread, Moving& moving) {
@@ -197,13 +196,12 @@ Task<void> Initiator::release(cpu::Execution& thread, const Moving& moving, std:
 
 Task<void> Initiator::settle(cpu::Execution& thread, Moving& moving) {
   if (!strategy_.asks_target()) co_return;
-  co_await turn_.acquire();
+  const Semaphore::Hold turn = co_await turn_.hold();
   const std::size_t last = moving.parts.size() - 1;
   co_await say(thread, kRelease, moving, last);
   Answer answer{kLater, 0};  // of a part that has been prepared since
   while (answer.kind == kLater) answer = co_await hear(thread, moving);
   if (answer.kind != kLetGo) throw std::logic_error("a target prepares what it is to let go of");
-  turn_.release();
 }
 
 Task<void> Initiator::say(cpu::Execution& thread, Kind kind, const Moving& moving, std::size_t part) {

@@ -54,6 +54,8 @@ struct Moving {
   std::function<void()> on_prepared;
   std::function<void(const rdma::Posted&)> on_posted;
   std::function<void(const rdma::Posted&)> on_part_ended;
+  // Of a pipelined transfer that has been prepared, until post().
+  std::optional<sim::Semaphore::Hold> turn;
   bool is_pipelined() const { return parts.size() > 1; }
   // The last part, which decides when the transfer ends.
   const rdma::Posted& last() const { return posts.back(); }

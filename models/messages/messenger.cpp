@@ -14,6 +14,7 @@ namespace faultline::messages {
 
 using rdma::NoticeKind;
 using rdma::Status;
+using sim::Semaphore;
 using sim::Task;
 
 Messenger::Messenger(rdma::Endpoint& own, Place place, const MessageConfig& config, Check check)
@@ -51,16 +52,15 @@ std::uint64_t Messenger::bytes_of_slots(unsigned ranks, const MessageConfig& con
   return 2 * sim::page_end(ranks * config.slots * (Packet::kHeaderBytes + config.slot_bytes));
 }
 
-Task<void> Messenger::enter(cpu::Execution& thread) {
+Task<Semaphore::Hold> Messenger::enter(cpu::Execution& thread) {
   sim::Time cost = config_.call;
   if (config_.progress == Progress::thread) cost += config_.lock;
   co_await own_.cpu().run(thread, cpu::Work::user, cost);
-  co_await turn_.acquire();
+  co_return co_await turn_.hold();
 }
 
 Task<RequestId> Messenger::send(cpu::Execution& thread, Destination destination, Span memory) {
-  co_await enter(thread);
-  const Turn turn(turn_);
+  const Semaphore::Hold turn = co_await enter(thread);
   const RequestId id = new_request({.sends = true,
                                     .memory = memory,
                                     .selector = {destination.to, destination.tag},
@@ -82,8 +82,7 @@ Task<RequestId> Messenger::send(cpu::Execution& thread, Destination destination,
 }
 
 Task<RequestId> Messenger::receive(cpu::Execution& thread, Selector selector, Span memory) {
-  co_await enter(thread);
-  const Turn turn(turn_);
+  const Semaphore::Hold turn = co_await enter(thread);
   const RequestId id = new_request({.sends = false, .memory = memory, .selector = selector});
   const Matching::Found found = matching_.receive(selector, id);
   co_await own_.cpu().run(thread, cpu::Work::user, config_.match * found.looked_at);
@@ -92,8 +91,7 @@ Task<RequestId> Messenger::receive(cpu::Execution& thread, Selector selector, Sp
 }
 
 Task<Outcome> Messenger::wait(cpu::Execution& thread, RequestId request) {
-  co_await enter(thread);
-  turn_.release();
+  co_await enter(thread);  // the turn is over at once
   const Request& waited = requests_.at(request);
   waits_for_ = request;
   if (config_.progress == Progress::thread) {
@@ -102,8 +100,7 @@ Task<Outcome> Messenger::wait(cpu::Execution& thread, RequestId request) {
   }
   while (!waited.done) {
     {
-      co_await turn_.acquire();
-      const Turn turn(turn_);
+      const Semaphore::Hold turn = co_await turn_.hold();
       co_await progress(thread);
     }
     if (!waited.done) co_await own_.poll(thread, [this] { return has_work(); });
@@ -119,8 +116,7 @@ Task<void> Messenger::settle(cpu::Execution& thread) {
   const auto is_settled = [this] { return under_way_.empty() && leftovers().kept_back == 0; };
   for (;;) {
     {
-      co_await turn_.acquire();
-      const Turn turn(turn_);
+      const Semaphore::Hold turn = co_await turn_.hold();
       co_await progress(thread);
     }
     if (is_settled()) co_return;
@@ -133,8 +129,7 @@ Task<void> Messenger::take_for_ever(cpu::Execution& thread) {
   try {
     for (;;) {
       co_await own_.poll(thread, [this] { return has_work(); });
-      co_await turn_.acquire();
-      const Turn turn(turn_);
+      const Semaphore::Hold turn = co_await turn_.hold();
       co_await progress(thread);
       progressed_.notify_all();
     }

@@ -144,10 +144,9 @@ class Messenger {
     sim::Content content;
     std::optional<rdma::ToldTransfer> told{};
   };
-  class Turn;
 
   // messenger.cpp
-  sim::Task<void> enter(cpu::Execution& thread);
+  sim::Task<sim::Semaphore::Hold> enter(cpu::Execution& thread);
   sim::Task<void> progress(cpu::Execution& thread);
   bool has_work() const;
   std::size_t first_ended() const;
@@ -240,18 +239,6 @@ class Messenger {
   RequestId waits_for_ = 0;
   sim::Semaphore turn_;     // the program's, or the library's thread's
   sim::Signal progressed_;  // the library's thread has taken something
-};
-
-// Whoever has the turn, until it goes.
-class Messenger::Turn {
- public:
-  explicit Turn(sim::Semaphore& turn) : turn_(turn) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { turn_.release(); }
-
- private:
-  sim::Semaphore& turn_;
 };
 
 }  // namespace faultline::messages

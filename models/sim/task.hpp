@@ -196,23 +196,32 @@ class Queue {
   Signal filled_;
 };
 
-// `co_await semaphore.acquire();` ... `semaphore.release();` First come, first served.
+// `co_await semaphore.acquire();` ... `semaphore.release();` First come, first served. Where what is between them may
+// throw: `const Semaphore::Hold hold = co_await semaphore.hold();`
 class Semaphore {
  public:
+  // A unit, given back when the hold goes. The semaphore outlives it.
+  class Hold {
+   public:
+    explicit Hold(Semaphore& of) : of_(&of) {}
+    Hold(Hold&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    Hold& operator=(Hold&&) = delete;
+    ~Hold() {
+      if (of_ != nullptr) of_->release();
+    }
+
+   private:
+    Semaphore* of_;
+  };
+
   Semaphore(EventLoop& loop, unsigned available) : loop_(loop), available_(available) {}
 
-  auto acquire() {
-    struct Awaiter {
-      Semaphore& semaphore;
-      bool await_ready() const {
-        if (semaphore.available_ == 0) return false;
-        --semaphore.available_;
-        return true;
-      }
-      void await_suspend(std::coroutine_handle<> h) const { semaphore.waiters_.push_back(h); }
-      void await_resume() const {}
+  auto acquire() { return Acquiring{*this}; }
+  [[nodiscard]] auto hold() {
+    struct Holding : Acquiring {
+      Hold await_resume() const { return Hold(this->semaphore); }
     };
-    return Awaiter{*this};
+    return Holding{{*this}};
   }
   // Hands the unit to the longest waiter, if any.
   void release() {
@@ -225,6 +234,17 @@ class Semaphore {
   }
 
  private:
+  struct Acquiring {
+    Semaphore& semaphore;
+    bool await_ready() const {
+      if (semaphore.available_ == 0) return false;
+      --semaphore.available_;
+      return true;
+    }
+    void await_suspend(std::coroutine_handle<> h) const { semaphore.waiters_.push_back(h); }
+    void await_resume() const {}
+  };
+
   EventLoop& loop_;
   unsigned available_;
   Deque<std::coroutine_handle<>> waiters_;

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "models/sim/task.hpp"
@@ -109,6 +111,43 @@ TEST_CASE("tasks wait, return values and wake each other") {
   }(loop, one, seen));
   sc_core::sc_start();
   CHECK(seen == std::vector<std::pair<int, Time>>{{42, 7ns}, {43, 1007ns}, {0, 1007ns}});
+  CHECK(tasks.running() == 0);
+}
+
+TEST_CASE("a unit that is held is given back once, also by a task that fails, and may be handed on") {
+  EventLoop loop("loop");
+  TaskGroup tasks;
+  Semaphore one(loop, 1);
+  std::optional<Semaphore::Hold> handed_on;
+  std::vector<Time> seen;
+  tasks.start([](EventLoop& l, Semaphore& s, auto& to) -> Task<void> {
+    Semaphore::Hold hold = co_await s.hold();
+    co_await l.delay(1us);
+    to.emplace(std::move(hold));
+    co_await l.delay(1us);
+    to.reset();
+  }(loop, one, handed_on));
+  tasks.start([](EventLoop& l, Semaphore& s, auto& out) -> Task<void> {
+    const auto fails = [](EventLoop& clock, Semaphore& held, auto& times) -> Task<void> {
+      const Semaphore::Hold hold = co_await held.hold();
+      times.push_back(clock.now());
+      co_await clock.delay(1us);
+      throw std::runtime_error("in vain");
+    };
+    try {
+      co_await fails(l, s, out);
+    } catch (const std::runtime_error&) {
+    }
+  }(loop, one, seen));
+  for (int i = 0; i < 2; ++i) {
+    tasks.start([](EventLoop& l, Semaphore& s, auto& out) -> Task<void> {
+      const Semaphore::Hold hold = co_await s.hold();
+      out.push_back(l.now());
+      co_await l.delay(1us);
+    }(loop, one, seen));
+  }
+  sc_core::sc_start();
+  CHECK(seen == std::vector<Time>{2us, 3us, 4us});
   CHECK(tasks.running() == 0);
 }
 

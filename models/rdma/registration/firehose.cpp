@@ -49,11 +49,9 @@ class FirehoseMemory final : public FollowingPins {
       ++count_.hits_fast;
       co_return Error::none;
     }
-    co_await turn_.acquire();
+    const sim::Semaphore::Hold turn = co_await turn_.hold();
     ++(has_all(pages) ? count_.hits_slow : count_.misses);
-    const Error error = co_await hold(thread, pages, kOwn);
-    turn_.release();
-    co_return error;
+    co_return co_await hold(thread, pages, kOwn);
   }
 
   Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
@@ -63,17 +61,16 @@ class FirehoseMemory final : public FollowingPins {
     const Error error = known ? Error::none : Error::invalid;
     if (known) ++count_.puts;
     if (gone.empty() && within_budget()) co_return error;
-    co_await turn_.acquire();
+    const sim::Semaphore::Hold turn = co_await turn_.hold();
     co_await let_go(thread, std::move(gone));
     co_await keep_budget(thread);
-    turn_.release();
     co_return error;
   }
 
   // What comes back is unpinned only where there is no other room: it is often taken again.
   Task<Error> lease(cpu::Execution& thread, std::uint64_t initiator, os::Ranges back, os::Ranges taken) override {
     admit(initiator);
-    co_await turn_.acquire();
+    const sim::Semaphore::Hold turn = co_await turn_.hold();
     GoneOnes gone;
     for (const Range pages : back) end_uses(pages, initiator, gone);
     Error error = Error::none;
@@ -86,7 +83,6 @@ class FirehoseMemory final : public FollowingPins {
       for (const Range pages : held) end_uses(pages, initiator, gone);
     }
     co_await keep_budget(thread);
-    turn_.release();
     co_return error;
   }
 

@@ -43,16 +43,13 @@ class PinCacheMemory final : public FollowingPins {
       ++count_.hits_fast;
       co_return Error::none;
     }
-    co_await turn_.acquire();
-    Error error = Error::none;
+    const sim::Semaphore::Hold turn = co_await turn_.hold();
     // Another thread may have pinned the buffer while this one waited for its turn.
     if (regions_.use(buffer)) {
       ++count_.hits_slow;
-    } else {
-      error = co_await pin_region(thread, buffer);
+      co_return Error::none;
     }
-    turn_.release();
-    co_return error;
+    co_return co_await pin_region(thread, buffer);
   }
 
   // Ends the use of this buffer that began first. Its region stays pinned as long as it has other users; without them
@@ -66,10 +63,8 @@ class PinCacheMemory final : public FollowingPins {
     if (is_found && fits(0)) co_return Error::none;
     if (is_found) ++count_.evictions;
     GoneOnes gone{regions_.take_out(*ended.last)};
-    co_await turn_.acquire();
-    const Error error = co_await let_go(thread, std::move(gone));
-    turn_.release();
-    co_return error;
+    const sim::Semaphore::Hold turn = co_await turn_.hold();
+    co_return co_await let_go(thread, std::move(gone));
   }
 
   Task<void> unmapping(cpu::Execution&, os::Range pages) override {
