@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -37,8 +38,6 @@ enum class What : std::uint8_t {
   age,
   write_protect,
 };
-constexpr std::array<const char*, 13> kNames{"post",    "wait",     "map-anew", "store", "fork", "end-child",    "move",
-                                             "compact", "page-out", "hint",     "merge", "age",  "write-protect"};
 constexpr unsigned kLanes = 4;  // the last one sends what the first one sends
 
 struct Deed {
@@ -48,6 +47,26 @@ struct Deed {
   unsigned later;  // of what a kernel does: begun so many microseconds from now
   bool is_kernels() const { return what >= What::move_pages; }
 };
+
+struct Kind {
+  What what;
+  const char* name;
+  std::size_t weight;
+};
+constexpr std::array<Kind, 13> kKinds{{{What::post, "post", 8},
+                                       {What::wait, "wait", 2},
+                                       {What::map_anew, "map-anew", 2},
+                                       {What::store, "store", 1},
+                                       {What::fork, "fork", 2},
+                                       {What::end_child, "end-child", 1},
+                                       {What::move_pages, "move", 2},
+                                       {What::compact, "compact", 1},
+                                       {What::page_out, "page-out", 2},
+                                       {What::hint, "hint", 1},
+                                       {What::merge, "merge", 1},
+                                       {What::age, "age", 1},
+                                       {What::write_protect, "write-protect", 1}}};
+const char* name_of(What what) { return std::ranges::find(kKinds, what, &Kind::what)->name; }
 
 // What makes a run harder, alone or with the others.
 const std::vector<Settings>& hardships() {
@@ -88,27 +107,16 @@ std::ostream& operator<<(std::ostream& out, const Script& script) {
   out << "sizes " << script.sizes[0] << ' ' << script.sizes[1] << ' ' << script.sizes[2] << ", hardships "
       << script.hardships << ", death " << static_cast<int>(script.death) << " at " << script.dies_at << " us";
   for (const Deed& deed : script.deeds) {
-    out << "\n  " << kNames.at(static_cast<std::size_t>(deed.what)) << ' ' << deed.lane
-        << (deed.at_source ? " source" : " target");
+    out << "\n  " << name_of(deed.what) << ' ' << deed.lane << (deed.at_source ? " source" : " target");
     if (deed.is_kernels()) out << " +" << deed.later << " us";
   }
   return out;
 }
 
 rc::Gen<Deed> any_deed() {
-  return rc::gen::build<Deed>(rc::gen::set(&Deed::what, rc::gen::weightedElement<What>({{8, What::post},
-                                                                                        {2, What::wait},
-                                                                                        {2, What::map_anew},
-                                                                                        {1, What::store},
-                                                                                        {2, What::fork},
-                                                                                        {1, What::end_child},
-                                                                                        {2, What::move_pages},
-                                                                                        {1, What::compact},
-                                                                                        {2, What::page_out},
-                                                                                        {1, What::hint},
-                                                                                        {1, What::merge},
-                                                                                        {1, What::age},
-                                                                                        {1, What::write_protect}})),
+  std::vector<What> by_weight;
+  for (const Kind& kind : kKinds) by_weight.insert(by_weight.end(), kind.weight, kind.what);
+  return rc::gen::build<Deed>(rc::gen::set(&Deed::what, rc::gen::elementOf(by_weight)),
                               rc::gen::set(&Deed::lane, rc::gen::inRange(0U, kLanes)), rc::gen::set(&Deed::at_source),
                               rc::gen::set(&Deed::later, rc::gen::inRange(0U, 150U)));
 }
