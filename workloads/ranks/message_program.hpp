@@ -15,6 +15,7 @@ namespace faultline::workloads {
 
 class MessageProgram : public RankProgram {
  public:
+  ~MessageProgram() override { end_ranks(); }  // a rank may have the turn in its library
   std::vector<Metric> own_metrics() const override;
   std::string waits() const override;
 

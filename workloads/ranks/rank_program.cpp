@@ -60,7 +60,7 @@ bool RankProgram::is_end(sim::NodeId node) const {
 }
 
 void RankProgram::start() {
-  for (const auto& each : ranks_) tasks_.start(run(*each));
+  for (const auto& each : ranks_) tasks_->start(run(*each));
 }
 
 // No rank posts to memory that another one has not registered, or that is there no more.
@@ -80,8 +80,8 @@ Task<void> RankProgram::run(Rank& me) {
   }
   stop_counting(me);
   co_await left(me);
-  if (!me.has_set_up_) set_up_.stay_away(tasks_);
-  if (!me.has_warmed_up_) warmed_up_.stay_away(tasks_);
+  if (!me.has_set_up_) set_up_.stay_away(*tasks_);
+  if (!me.has_warmed_up_) warmed_up_.stay_away(*tasks_);
   if (--unfinished_ == 0) {
     if (!goes_with_others) measurement_ends(now());
     ended_.notify_all();

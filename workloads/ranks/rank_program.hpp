@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,9 +34,11 @@ class RankProgram : public Program {
   Rank& rank(unsigned number) { return *ranks_.at(number); }
   const rdma::Strategy& strategy() const { return configuration_.strategy; }
   sim::Time now() const { return cluster_.loop.now(); }
-  void run_beside(sim::Task<void> task) { tasks_.start(std::move(task)); }
-  // The rank's process is killed: its code goes on nowhere, and the kernel ends it. Nobody else is told.
+  void run_beside(sim::Task<void> task) { tasks_->start(std::move(task)); }
+  // The rank's process is killed: its code goes on nowhere, and the kernel ends it. Nobody else is told. Of a rank that
+  // has ended there is no process any more.
   void kill(Rank& victim) {
+    if (victim.has_ended()) return;
     victim.endpoint().kill();
     killed(victim);
     ended_.notify_all();
@@ -73,6 +76,9 @@ class RankProgram : public Program {
     record(me, begin, end, done, cold, configuration_.workload.size);
   }
   void record(const Rank& me, sim::Time begin, sim::Time end, bool done, bool cold, std::uint64_t bytes);
+
+  // Ends what ranks do, wherever it waits: for the destructor of a kind with members that main() uses until it is over.
+  void end_ranks() { tasks_.reset(); }
 
   // A rank has just been killed, whatever it does at present.
   virtual void killed(Rank&) {}
@@ -125,7 +131,7 @@ class RankProgram : public Program {
   std::vector<bool> counted_;                      // by rank: its CPU time is
   std::map<sim::NodeId, unsigned> counted_ranks_;  // of a node
   sim::Time cpu_time_{0};                          // of what was counted; of what still is, less what was before
-  sim::TaskGroup tasks_;
+  std::optional<sim::TaskGroup> tasks_{std::in_place};
 };
 
 // Of kinds whose ranks count what they spend.

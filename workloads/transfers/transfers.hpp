@@ -130,9 +130,9 @@ class Transfers : public Program, private Paced {
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
-  sim::Deque<std::unique_ptr<Running>> running_;
   ColdPages cold_pages_;
   std::unique_ptr<messages::Initiator> asking_;
+  sim::Deque<std::unique_ptr<Running>> running_;         // may have the initiator's turn
   std::unique_ptr<messages::Target> answering_;          // where the strategy wants it, with a slot for each lane
   std::vector<platform::FaultProgress> fault_progress_;  // of the nodes of initiator and target
   cpu::Execution* ends_ = nullptr;                       // the thread that waits for the transfers' ends
