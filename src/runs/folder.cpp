@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
@@ -27,6 +29,8 @@ namespace {
 constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";
 constexpr const char* kLocks = ".locks";
+// A process that was killed as it began a point leaves that point's process, which has its locks until it first runs.
+constexpr auto kLettingGo = std::chrono::seconds(1);
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
   throw UserError("{}: {}: {}", path.string(), what, why);
@@ -218,9 +222,13 @@ bool Folder::is_taken(const std::string& lock) const { return NamedLocks::is_tak
 
 bool Folder::take() {
   locks_ = NamedLocks::in(path_ / kLocks);
-  if (!locks_.take(kRun)) {
-    locks_.leave();
-    return false;
+  const auto until = std::chrono::steady_clock::now() + kLettingGo;
+  while (!locks_.take(kRun)) {
+    if (std::chrono::steady_clock::now() >= until) {
+      locks_.leave();
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return true;
 }

@@ -70,7 +70,7 @@ class Folder {
  private:
   static Folder open_chosen(const std::filesystem::path& path);
   static Folder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
-  bool take();  // false: another process has it
+  bool take();  // false: another process has it, and keeps it
   void remove_all();
   Folder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}
   std::filesystem::path path_;

@@ -3,9 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -330,6 +333,21 @@ TEST_CASE("two runs are not at work in one folder") {
   const Ran refused = faultline_program({"run", "sizes", "--out", "runs/sizes-1"});
   CHECK(refused.code == 2);
   CHECK(refused.err == "runs/sizes-1: another run is at work in it\n");
+}
+
+TEST_CASE("a run goes on though the point of one that was killed has not let go of the folder yet") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  std::optional<NamedLocks> killed = NamedLocks::in("o/.locks");
+  REQUIRE(killed->take(Folder::kRun));
+  const pid_t point = fork();
+  if (point == 0) {  // has its parent's descriptor, and with it the lock
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    _exit(0);
+  }
+  killed.reset();
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  REQUIRE(waitpid(point, nullptr, 0) == point);
 }
 
 TEST_CASE("a folder of another version is not touched; a list of points that is damaged is written again") {
