@@ -15,17 +15,18 @@ using sim::StepRecord;
 
 namespace {
 
-const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the program begins it",
-                     "workload.arrivals, .interval, .burst, .window"};
-const StepDoc kPrepare{"prepare",
-                       "before the post: the program asks the other end to prepare, prepares its own, is told",
-                       "os.*"};  // step_docs() adds those that a message's time is made of
-const StepDoc kLearn{"learned",
-                     "from the notice until the program at the target goes on: it polls, or is woken; "
-                     "workload.notify says how",
-                     "cpu.poll_latency, cpu.mmio_read, cpu.irq_to_handler, cpu.context_switch, exanest_driver.event_*, "
-                     "exanest_library.completion, .signal, .scan_word"};
-const StepDoc kRelease{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
+const StepDoc kQueueStep{"wait for a buffer", "from the transfer's arrival until the program begins it",
+                         "workload.arrivals, .interval, .burst, .window"};
+const StepDoc kPrepareStep{"prepare",
+                           "before the post: the program asks the other end to prepare, prepares its own, is told",
+                           "os.*"};  // step_docs() adds those that a message's time is made of
+const StepDoc kLearnStep{
+    "learned",
+    "from the notice until the program at the target goes on: it polls, or is woken; "
+    "workload.notify says how",
+    "cpu.poll_latency, cpu.mmio_read, cpu.irq_to_handler, cpu.context_switch, exanest_driver.event_*, "
+    "exanest_library.completion, .signal, .scan_word"};
+const StepDoc kReleaseStep{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
 
 }  // namespace
 
@@ -137,11 +138,11 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
   rows.reserve(timed.size() + 4);
-  append(queue_, kQueue, program_, rows);
-  append(prepare_, kPrepare, program_, rows);
+  append(queue_, kQueueStep, program_, rows);
+  append(prepare_, kPrepareStep, program_, rows);
   for (auto& [began, row] : timed) rows.push_back(std::move(row));
-  append(release_, kRelease, program_, rows);
-  append(learn_, kLearn, End::destination, rows);
+  append(release_, kReleaseStep, program_, rows);
+  append(learn_, kLearnStep, End::destination, rows);
   return rows;
 }
 
@@ -154,11 +155,11 @@ void Breakdown::append(const Row& row, const StepDoc& doc, End at, std::vector<B
 
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
-  docs.push_back(kQueue);
+  docs.push_back(kQueueStep);
   std::string of_messages;
   const auto kinds = platform::nic_kinds();
   for (const auto& kind : kinds) of_messages += std::string(kind->life().message_parameters) + ", ";
-  docs.push_back({kPrepare.name, kPrepare.description, of_messages + kPrepare.parameters});
+  docs.push_back({kPrepareStep.name, kPrepareStep.description, of_messages + kPrepareStep.parameters});
   for (const auto& kind : kinds) {
     const sim::TransferLife& life = kind->life();
     for (const sim::Step step : life.steps) {
@@ -167,8 +168,8 @@ std::vector<StepDoc> Breakdown::step_docs() {
       docs.push_back({std::string(phase.label), std::string(phase.description), life.parameters(phase)});
     }
   }
-  docs.push_back(kLearn);
-  docs.push_back(kRelease);
+  docs.push_back(kLearnStep);
+  docs.push_back(kReleaseStep);
   return docs;
 }
 

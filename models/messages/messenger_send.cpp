@@ -247,8 +247,9 @@ void Messenger::end_if_moved(RequestId id) {
     end(id, request.outcome.ended);
   } else if (request.part_failed || peer(request.peer).has_failed) {
     auto& chunking = peer(request.peer).chunking;
-    const auto gone = std::ranges::remove(chunking, id, &Chunking::request);
-    chunking.erase(gone.begin(), gone.end());
+    // Not std::ranges::remove: clang 14 does not compile the subrange of libstdc++ 12.
+    const auto is_gone = [id](const Chunking& each) { return each.request == id; };
+    chunking.erase(std::remove_if(chunking.begin(), chunking.end(), is_gone), chunking.end());
     end(id, Ended::failed);
   }
 }

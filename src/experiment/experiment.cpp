@@ -270,10 +270,12 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.strategies = read_strategies(file, own, presets, diagnostics);
   Settings programs = read_programs(file, presets, diagnostics);
   // What a program's strategy says of the machine the experiment may say otherwise.
-  const auto of_machine =
-      std::ranges::stable_partition(programs, workloads::ProgramSettings::is_of_machine, &Setting::key);
-  experiment.parameters.insert(experiment.parameters.begin(), programs.begin(), of_machine.begin());
-  experiment.parameters.insert(experiment.parameters.end(), of_machine.begin(), of_machine.end());
+  // (Not std::ranges::stable_partition: clang 14 does not compile the subrange of libstdc++ 12.)
+  const auto of_programs = std::stable_partition(programs.begin(), programs.end(), [](const Setting& setting) {
+    return workloads::ProgramSettings::is_of_machine(setting.key);
+  });
+  experiment.parameters.insert(experiment.parameters.begin(), programs.begin(), of_programs);
+  experiment.parameters.insert(experiment.parameters.end(), of_programs, programs.end());
   read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
   experiment.reports =

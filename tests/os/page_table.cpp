@@ -13,13 +13,13 @@ using faultline::test::walk;
 
 namespace {
 
-constexpr std::uint64_t kBytes = 64 * kHugePage;
+constexpr std::uint64_t kSpan = 64 * kHugePage;
 constexpr VirtualAddress kVa = VirtualAddress{1} << 30;
 
 struct Tables {
-  explicit Tables(unsigned bits, std::uint64_t bytes = kBytes)
+  explicit Tables(unsigned bits, std::uint64_t bytes = kSpan)
       : frames(0, bytes), table(PageTable::create(store, frames, bits)) {}
-  memory::FrameStore store{kBytes};
+  memory::FrameStore store{kSpan};
   FrameAllocator frames;
   std::unique_ptr<PageTable> table;
 };

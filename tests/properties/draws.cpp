@@ -35,7 +35,7 @@ TEST_CASE("random configurations that draw nothing give the same bytes with ever
   for (int i = 0; i < 60; ++i) {
     Case c = generator(random.split(), rc::kNominalSize).value();
     // The pause before a transfer is what most of them draw.
-    if (i % 3 > 0) c.settings.emplace_back("workload.start_spread", "0 s");
+    if (i % 3 > 0) c.settings.push_back({"workload.start_spread", "0 s"});
     const workloads::Configuration configuration = c.configuration();
     const Seen one = simulated(configuration, c.seed);
     ++(one.draws ? drawing : exact);

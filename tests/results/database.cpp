@@ -173,7 +173,9 @@ TEST_CASE("views with a latency have the transfers beside it that are not in it"
 TEST_CASE("points without a result are rows with their reason") {
   const Sandbox sandbox;
   MadeRun run(sandbox, kSizes);
-  run.outcomes[0] = {PointStatus::timed_out, {}, "it took longer than 1 s", false, {}, 0, 0, 0};
+  run.outcomes[0] = {};
+  run.outcomes[0].status = PointStatus::timed_out;
+  run.outcomes[0].error = "it took longer than 1 s";
   run.outcomes[1].result = {};
   run.outcomes[1].result.refused = "by a limit";
   run.outcomes[2] = {};

@@ -18,7 +18,7 @@ bool draws(const Settings& settings) {
 
 // With one more setting.
 Settings fixed(Settings settings = {}) {
-  settings.emplace_back("workload.start_spread", "0 s");
+  settings.push_back({"workload.start_spread", "0 s"});
   return settings;
 }
 
