@@ -246,10 +246,7 @@ void Messenger::end_if_moved(RequestId id) {
   if (request.moved == request.bytes) {
     end(id, request.outcome.ended);
   } else if (request.part_failed || peer(request.peer).has_failed) {
-    auto& chunking = peer(request.peer).chunking;
-    // Not std::ranges::remove: clang 14 does not compile the subrange of libstdc++ 12.
-    const auto is_gone = [id](const Chunking& each) { return each.request == id; };
-    chunking.erase(std::remove_if(chunking.begin(), chunking.end(), is_gone), chunking.end());
+    sim::erase_if(peer(request.peer).chunking, [id](const Chunking& each) { return each.request == id; });
     end(id, Ended::failed);
   }
 }

@@ -3,10 +3,10 @@
 // order in which they came to rest. No time passes here.
 #pragma once
 
+#include <boost/range/irange.hpp>
 #include <cstddef>
 #include <list>
 #include <optional>
-#include <utility>
 
 #include "models/os/vm/page_table.hpp"
 #include "models/sim/recycling.hpp"
@@ -15,36 +15,11 @@ namespace faultline::rdma {
 
 inline constexpr std::uint64_t kBucket = os::kPage;  // as GASNet's
 
-// The buckets that a range lies in, by their addresses. (A class of ours, for clang 14 does not compile the views of
+// The buckets that a range lies in, by their addresses. (Of Boost, for clang 14 does not compile the views of
 // libstdc++ 12.)
-class BucketsOf {
- public:
-  class Iterator {
-   public:
-    using difference_type = std::ptrdiff_t;
-    using value_type = os::VirtualAddress;
-    Iterator() = default;
-    explicit Iterator(os::VirtualAddress at) : at_(at) {}
-    os::VirtualAddress operator*() const { return at_; }
-    Iterator& operator++() {
-      at_ += kBucket;
-      return *this;
-    }
-    Iterator operator++(int) { return std::exchange(*this, Iterator(at_ + kBucket)); }
-    bool operator==(const Iterator&) const = default;
-
-   private:
-    os::VirtualAddress at_ = 0;
-  };
-
-  explicit BucketsOf(os::Range range) : begin_(range.begin / kBucket * kBucket), end_(sim::page_end(range.end)) {}
-  Iterator begin() const { return begin_; }
-  Iterator end() const { return end_; }
-
- private:
-  Iterator begin_;
-  Iterator end_;
-};
+inline auto buckets_of(os::Range range) {
+  return boost::irange(range.begin / kBucket * kBucket, sim::page_end(range.end), kBucket);
+}
 
 // One more bucket: it makes the last range longer, or begins another one.
 inline void append(os::Ranges& ranges, os::VirtualAddress bucket) {

@@ -18,6 +18,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/cxx11/all_of.hpp>
+#include <boost/algorithm/cxx11/any_of.hpp>
 #include <utility>
 
 #include "models/rdma/registration/bucket_table.hpp"
@@ -45,7 +47,7 @@ class FirehoseMemory final : public FollowingPins {
     const Range pages = buffer.pages();
     co_await owner_.cpu.run(thread, cpu::Work::user, config_.lookup * static_cast<std::int64_t>(pages.pages()));
     if (has_all(pages)) {
-      for (const VirtualAddress page : BucketsOf(pages)) begin_use(page, kOwn);
+      for (const VirtualAddress page : buckets_of(pages)) begin_use(page, kOwn);
       ++count_.hits_fast;
       co_return Error::none;
     }
@@ -57,7 +59,7 @@ class FirehoseMemory final : public FollowingPins {
   Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
     GoneOnes gone;
     bool known = true;
-    for (const VirtualAddress page : BucketsOf(buffer.pages())) known = end_use(page, kOwn, gone) && known;
+    for (const VirtualAddress page : buckets_of(buffer.pages())) known = end_use(page, kOwn, gone) && known;
     const Error error = known ? Error::none : Error::invalid;
     if (known) ++count_.puts;
     if (gone.empty() && within_budget()) co_return error;
@@ -112,7 +114,8 @@ class FirehoseMemory final : public FollowingPins {
   }
 
   bool has_all(Range pages) const {
-    return std::ranges::all_of(BucketsOf(pages), [&](VirtualAddress page) { return pages_.find(page) != nullptr; });
+    return boost::algorithm::all_of(buckets_of(pages),
+                                    [&](VirtualAddress page) { return pages_.find(page) != nullptr; });
   }
 
   void begin_use(VirtualAddress page, User user) {
@@ -151,7 +154,7 @@ class FirehoseMemory final : public FollowingPins {
     return true;
   }
   void end_uses(Range pages, User user, GoneOnes& gone) {
-    for (const VirtualAddress page : BucketsOf(pages)) end_use(page, user, gone);
+    for (const VirtualAddress page : buckets_of(pages)) end_use(page, user, gone);
   }
 
   // Begins a use of each page. Those that are missing are pinned, neighbours in one call. The caller has the turn.
@@ -159,7 +162,7 @@ class FirehoseMemory final : public FollowingPins {
     co_await let_go_of_garbage(thread);
     os::Ranges missing;
     os::Ranges held;
-    for (const VirtualAddress page : BucketsOf(pages)) {
+    for (const VirtualAddress page : buckets_of(pages)) {
       const bool is_there = pages_.find(page) != nullptr;
       if (is_there) begin_use(page, user);
       append(is_there ? held : missing, page);
@@ -172,7 +175,7 @@ class FirehoseMemory final : public FollowingPins {
         co_await let_go(thread, std::move(gone));
         co_return error;
       }
-      for (const VirtualAddress page : BucketsOf(run)) begin_use(page, user);
+      for (const VirtualAddress page : buckets_of(run)) begin_use(page, user);
       held.push_back(run);
     }
     co_return Error::none;
@@ -205,7 +208,7 @@ class FirehoseMemory final : public FollowingPins {
 
   template <typename Uses>
   bool any_of(Range pages, Uses uses) const {
-    return std::ranges::any_of(BucketsOf(pages), [&](VirtualAddress page) {
+    return boost::algorithm::any_of(buckets_of(pages), [&](VirtualAddress page) {
       const Pinned* pinned = pages_.find(page);
       return pinned != nullptr && uses(*pinned);
     });
@@ -219,7 +222,7 @@ class FirehoseMemory final : public FollowingPins {
   }
   std::size_t lose(Range pages, GoneOnes& gone) override {
     std::size_t lost = 0;
-    for (const VirtualAddress page : BucketsOf(pages)) {
+    for (const VirtualAddress page : buckets_of(pages)) {
       if (pages_.find(page) == nullptr) continue;
       ++lost;
       const Pinned pinned = pages_.take_out(page);

@@ -6,7 +6,7 @@
 namespace faultline::rdma {
 
 std::optional<BucketMove> RemoteBuckets::use(os::Range range) {
-  const BucketsOf wanted(range);
+  const auto wanted = buckets_of(range);
   std::size_t missing = 0;
   std::size_t resting = buckets_.resting();
   for (const os::VirtualAddress each : wanted) {
@@ -40,7 +40,7 @@ std::optional<BucketMove> RemoteBuckets::use(os::Range range) {
 }
 
 void RemoteBuckets::end_use(os::Range range) {
-  for (const os::VirtualAddress each : BucketsOf(range)) {
+  for (const os::VirtualAddress each : buckets_of(range)) {
     Held* held = buckets_.find(each);
     if (held == nullptr || held->users == 0) continue;  // it was given back meanwhile, and perhaps taken again
     if (--held->users == 0) buckets_.rest(each);
@@ -49,7 +49,7 @@ void RemoteBuckets::end_use(os::Range range) {
 
 BucketMove RemoteBuckets::forget(os::Range range) {
   BucketMove move;
-  for (const os::VirtualAddress each : BucketsOf(range)) {
+  for (const os::VirtualAddress each : buckets_of(range)) {
     if (buckets_.find(each) == nullptr) continue;
     buckets_.take_out(each);
     append(move.back, each);
