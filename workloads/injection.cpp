@@ -207,6 +207,7 @@ Task<void> Injection::split(cpu::Execution& exec, Buffer b) {
 
 // The child goes on to run something else: its memory is gone (exec). Or it keeps it for a while.
 Task<void> Injection::fork(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
+  co_await b.registration.forking(exec);
   const auto child = co_await b.vm.fork(exec, b.process);
   if (!child.ok()) co_return;
   count(b.bytes / kPage);

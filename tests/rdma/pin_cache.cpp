@@ -209,6 +209,26 @@ void check_against_list(const char* emptied_by, Options options, const CacheBenc
   CHECK(held);
 }
 
+// A cache with one region in use and one that is not, when the program forks.
+void fork_with(double coverage) {
+  CacheBench b("hooks", coverage);
+  const bool sees = coverage == 1.0;
+  CHECK(b.acquire(b.buffer(0)) == Error::none);
+  CHECK(b.acquire(b.buffer(1)) == Error::none);
+  CHECK(b.release(b.buffer(1)) == Error::none);
+  b.run([](CacheBench& bench) -> Task<bool> {
+    co_await bench.cache->forking(bench.thread);
+    co_return true;
+  }(b));
+  CHECK(b.counted("pin_cache.hooks_missed") == (sees ? 0 : 1));
+  CHECK(b.acquire(b.buffer(1)) == Error::none);
+  CHECK(b.counted("pin_cache.misses") == (sees ? 3 : 2));
+  CHECK(b.counted("pin_cache.mem_deregs") == (sees ? 1 : 0));
+  CHECK(b.is_right(b.buffer(0)));
+  CHECK(b.release(b.buffer(0)) == Error::none);
+  CHECK(b.counted("pin_cache.mem_deregs") == (sees ? 2 : 0));
+}
+
 }  // namespace
 
 TEST_CASE("a pin-down cache is the list that it is said to be", "[property]") { check_against_list("notifier", {}); }
@@ -241,6 +261,10 @@ TEST_CASE("a hook that misses leaves the device with frames of the mapping that 
   CHECK(b.counted("pin_cache.hooks_missed") == 1);
   CHECK_FALSE(b.is_right(buffer));
 }
+
+// UCX's purge on fork.
+TEST_CASE("hooks that see a fork empty the cache, and what a transfer uses is unpinned with its end") { fork_with(1); }
+TEST_CASE("hooks that miss a fork leave the cache as it is") { fork_with(0); }
 
 TEST_CASE("a cache that nobody tells anything has frames of the mapping that has gone") {
   CacheBench b("nothing");

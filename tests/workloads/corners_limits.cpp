@@ -21,6 +21,7 @@ std::vector<Plan> forked_target(const Subject& subject) {
     os::Vm& vm = s.there->vm();
     os::Process& process = s.there->process();
     cpu::Execution& thread = s.mapper(*s.there);
+    co_await s.there->registration().forking(thread);
     const auto child = co_await vm.fork(thread, process);
     facts["forked"] = child.ok();
     co_await vm.touch_range(thread, process, lane.remote, lane.bytes, true);

@@ -260,6 +260,7 @@ class Play {
   Task<void> fork(rdma::Endpoint& of) {
     if (dying_ || subject_.is_bound() || children_.size() >= 2) co_return;
     ++at_work_;
+    co_await of.registration().forking(s_.mapper(of));
     const auto child = co_await of.vm().fork(s_.mapper(of), of.process());
     if (child.ok()) children_.emplace_back(&of, child.value);
     --at_work_;

@@ -9,7 +9,7 @@
 // - emptied_by = notifier: the kernel tells each change of the table before it happens (FollowingPins).
 // - emptied_by = hooks: the library intercepts the program's calls, and may miss some: a binary that calls the kernel
 //   by itself, another allocator. A region is no longer found from the call on, and unpinned with the next miss (UCX
-//   and libfabric do so, because a hook may not call the driver).
+//   and libfabric do so, because a hook may not call the driver). A fork has all regions go (UCX's purge on fork).
 // - emptied_by = nothing: it does not learn.
 //
 // A region that a transfer uses keeps its pins until the transfer's end, whatever happens to the memory: the device may
@@ -68,7 +68,18 @@ class PinCacheMemory final : public FollowingPins {
   }
 
   Task<void> unmapping(cpu::Execution&, os::Range pages) override {
-    if (config_.emptied_by != EmptiedBy::hooks) co_return;
+    hear(pages);
+    co_return;
+  }
+  Task<void> forking(cpu::Execution&) override {
+    hear({0, UINT64_MAX});
+    co_return;
+  }
+
+ private:
+  // A call of the program's, which the hooks may miss.
+  void hear(os::Range pages) {
+    if (config_.emptied_by != EmptiedBy::hooks) return;
     if (hooks_.chance(config_.hook_coverage)) {
       ++count_.unmap_events;
       invalidate(pages, garbage_);
@@ -77,7 +88,6 @@ class PinCacheMemory final : public FollowingPins {
     }
   }
 
- private:
   // Whether the cache holds no more than it may, with so many regions more.
   bool fits(std::size_t more) const {
     const bool few = config_.max_regions == 0 || regions_.size() + more <= config_.max_regions;

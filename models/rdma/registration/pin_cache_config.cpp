@@ -38,8 +38,8 @@ void PinCacheConfig::declare(sim::ParameterTable& table) {
        "",
        {}});
   table.add_fraction("hook_coverage", hook_coverage, {0.0, 1.0},
-                     {"share of the program's calls that drop memory (munmap, MADV_DONTNEED) that the hooks see; the "
-                      "seed draws which",
+                     {"share of the program's calls that drop memory (munmap, MADV_DONTNEED) or fork that the hooks "
+                      "see; the seed draws which",
                       "",
                       {}});
   table.add_time("lookup", lookup, sim::kAnyTime,
@@ -73,7 +73,7 @@ PinCacheCounters::PinCacheCounters(sim::Statistics& s)
       mem_deregs(s.counter("pin_cache.mem_deregs", "count", "regions whose pin was let go of")),
       evictions(s.counter("pin_cache.evictions", "count",
                           "regions that went because the budget, the regions or RLIMIT_MEMLOCK were spent")),
-      hooks_missed(s.counter("pin_cache.hooks_missed", "count", "unmappings that no hook has seen")) {}
+      hooks_missed(s.counter("pin_cache.hooks_missed", "count", "unmappings and forks that no hook has seen")) {}
 
 std::span<const sim::CounterMetric> pin_cache_metrics() {
   static constexpr sim::CounterMetric kMetrics[] = {
@@ -91,7 +91,7 @@ std::span<const sim::CounterMetric> pin_cache_metrics() {
       {"pin_cache.mem_deregs", "cache_mem_deregs", "1", 1, "regions whose pin was let go of"},
       {"pin_cache.evictions", "cache_evictions", "1", 1,
        "regions unpinned because the budget, the regions or RLIMIT_MEMLOCK were spent"},
-      {"pin_cache.hooks_missed", "hooks_missed", "1", 1, "unmappings that no memory hook has seen"},
+      {"pin_cache.hooks_missed", "hooks_missed", "1", 1, "unmappings and forks that no memory hook has seen"},
   };
   return kMetrics;
 }

@@ -20,6 +20,7 @@ Task<Error> Registration::lease(cpu::Execution&, std::uint64_t, os::Ranges, os::
   co_return Error::unsupported;
 }
 Task<void> Registration::unmapping(cpu::Execution&, os::Range) { co_return; }
+Task<void> Registration::forking(cpu::Execution&) { co_return; }
 Task<Error> Registration::await_page(cpu::Execution&, os::VirtualAddress) { co_return Error::bad_address; }
 Task<void> Registration::stop(cpu::Execution&) { co_return; }
 

@@ -60,6 +60,8 @@ class Registration {
                                      os::Ranges taken);
   // A memory hook: the program is about to unmap the pages, or to give them back.
   virtual sim::Task<void> unmapping(cpu::Execution& thread, os::Range pages);
+  // Likewise: the program is about to fork.
+  virtual sim::Task<void> forking(cpu::Execution& thread);
   // The device has found nothing at this page of a private table. Ends when a registration that is being made has the
   // page; with its error when it fails, and with bad_address when there is none.
   virtual sim::Task<os::Error> await_page(cpu::Execution& thread, os::VirtualAddress page);
