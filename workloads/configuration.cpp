@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -140,6 +141,26 @@ void check_transfers_in_queue(UnderWay under_way, std::vector<std::string> keys,
   check_queue(static_cast<unsigned>(all), std::move(keys), configuration.machine, add);
 }
 
+void check_leases(std::size_t initiators, std::uint64_t bytes, const Configuration& configuration,
+                  const AddConflict& add) {
+  const std::optional<rdma::LeaseTerms> terms = configuration.strategy.registration->lease_terms();
+  if (!terms || !configuration.workload.checks_fail) return;
+  const char* count = ", or let such failures be results (workload.checks = count)";
+  if (initiators > terms->initiators) {
+    add({"strategy.firehose.peers", "workload.kind"},
+        fmt::format("{} processes would hold pages of one, whose budget is divided among {}", initiators,
+                    terms->initiators),
+        fmt::format("set strategy.firehose.peers to {}{}", initiators, count));
+  }
+  const std::uint64_t pages = sim::page_end(bytes) / os::kPage;
+  if (pages > terms->most) {
+    add({"strategy.firehose.budget", "strategy.firehose.remote_share", "strategy.firehose.peers", "workload.size"},
+        fmt::format("an initiator may hold {} pages of a target (the budget's share for one), and a transfer has {}",
+                    terms->most, pages),
+        fmt::format("take a greater budget or share, or smaller transfers{}", count));
+  }
+}
+
 void check_asked(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
                  const AddConflict& add) {
   const rdma::Strategy& strategy = configuration.strategy;
@@ -185,6 +206,7 @@ void check_by_itself(const Configuration& configuration, const AddConflict& add)
   }
   check_huge_pages(configuration.workload, configuration.machine, add);
   check_ignored(configuration.workload, kind.ignored, add);
+  check_groups_of_kinds(configuration, add);
   kind.check(configuration, add);
 }
 

@@ -40,6 +40,10 @@ struct UnderWay {
 // Whether the transfers fit in their queue, each of as many parts as the strategy has under way, with so many others.
 void check_transfers_in_queue(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,
                               const AddConflict& add, unsigned others = 0);
+// Whether so many initiators, each with a transfer of so many bytes, may hold pages of one target, where the strategy
+// has them do so and failures are no results. What a transfer's first page has before it is not counted.
+void check_leases(std::size_t initiators, std::uint64_t bytes, const Configuration& configuration,
+                  const AddConflict& add);
 // Whether what is said about the transfers fits in a mailbox of their target: nobody sends a message again that did not
 // fit.
 void check_asked(UnderWay under_way, std::vector<std::string> keys, const Configuration& configuration,

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "models/rdma/registration/bucket_table.hpp"
 #include "models/rdma/registration/firehose_config.hpp"
 #include "models/rdma/registration/remote_buckets.hpp"
 #include "tests/rdma/cache_bench.hpp"
@@ -239,7 +240,7 @@ TEST_CASE("a page that two initiators hold stays pinned until both have given it
 }
 
 TEST_CASE("what comes back rests and is taken again without a pin, as long as the budget has room") {
-  FirehoseBench b(/*budget=*/8);
+  FirehoseBench b(/*budget=*/16);  // four of them for what nobody holds
   CHECK(b.lease(1, {.back = {}, .taken = {b.range(0)}}) == Error::none);
   CHECK(b.lease(1, {.back = {b.range(0)}, .taken = {b.range(1)}}) == Error::none);
   CHECK(b.counted("pin_cache.mem_regs") == 2);
@@ -252,8 +253,31 @@ TEST_CASE("what comes back rests and is taken again without a pin, as long as th
   CHECK(b.is_right(b.range(0)));
 }
 
+// As of GASNet's two pools: budget of 16 pages, 12 for initiators, 4 for what nobody holds.
+TEST_CASE("pages that nobody holds have their part of the budget, and those that initiators hold have theirs") {
+  FirehoseBench b(/*budget=*/16);
+  CHECK(b.acquire(b.range(0)) == Error::none);
+  CHECK(b.release(b.range(0)) == Error::none);
+  CHECK(b.acquire(b.range(1)) == Error::none);
+  CHECK(b.release(b.range(1)) == Error::none);
+  CHECK(b.vm.pinned_bytes() == kFirehosePages * kPage);  // though no initiator holds anything
+  CHECK(b.is_right(b.range(1)));
+  CHECK(b.lease(1, {.back = {}, .taken = {b.range(2)}}) == Error::none);
+  CHECK(b.lease(2, {.back = {}, .taken = {b.range(2), b.range(3, 0, 2)}}) == Error::none);
+  CHECK(b.counted("pin_cache.evictions") == kFirehosePages);
+  CHECK(b.is_right(b.range(1)));
+  CHECK(b.lease(2, {.back = {b.range(2), b.range(3, 0, 2)}, .taken = {}}) == Error::none);
+  CHECK(b.counted("pin_cache.evictions") == kFirehosePages + 2);  // 1 holds the others
+  CHECK(b.is_right(b.range(2)));
+  CHECK(b.is_right(b.range(3, 0, 2)));
+  CHECK_FALSE(b.is_right(b.range(1, 0, 1)));
+  CHECK(b.lease(1, {.back = {b.range(2)}, .taken = {}}) == Error::none);
+  CHECK(b.vm.pinned_bytes() == kFirehosePages * kPage);
+  CHECK(b.is_right(b.range(2)));  // the last to come to rest
+}
+
 TEST_CASE("memory that goes under a lease is unpinned, and the lease is void") {
-  FirehoseBench b(/*budget=*/8);
+  FirehoseBench b(/*budget=*/32);
   const Range pages = b.range(0);
   CHECK(b.lease(1, {.back = {}, .taken = {pages}}) == Error::none);
   CHECK(b.lease(2, {.back = {}, .taken = {pages}}) == Error::none);
@@ -269,7 +293,7 @@ TEST_CASE("memory that goes under a lease is unpinned, and the lease is void") {
 
 TEST_CASE("a move that RLIMIT_MEMLOCK does not allow leaves nothing of it") {
   const std::uint64_t limit = kMiB / kPage;
-  FirehoseBench b(/*budget=*/2 * limit);
+  FirehoseBench b(/*budget=*/4 * limit);
   const VirtualAddress large = b.map((limit - 2) * kPage);
   CHECK(b.acquire({large, large + (limit - 2) * kPage}) == Error::none);
   CHECK(b.lease(1, {.back = {}, .taken = {b.range(0, 0, 1), b.range(1)}}) == Error::limit);
@@ -279,7 +303,7 @@ TEST_CASE("a move that RLIMIT_MEMLOCK does not allow leaves nothing of it") {
 }
 
 TEST_CASE("neighbours that are missing are pinned in one call, and each page goes by itself") {
-  FirehoseBench b(/*budget=*/4);
+  FirehoseBench b(/*budget=*/16);
   CHECK(b.acquire(b.range(0)) == Error::none);
   CHECK(b.counted("pin_cache.mem_regs") == 1);
   CHECK(b.release(b.range(0)) == Error::none);
@@ -311,4 +335,14 @@ TEST_CASE("an initiator gives back what has rested longest, and nothing that a t
   REQUIRE(moved);
   CHECK((moved->back.size() == 1 && moved->back[0] == Range{kPage, 2 * kPage}));
   CHECK((moved->taken.size() == 1 && moved->taken[0] == d));
+}
+
+TEST_CASE("buckets of a range are found by address, whether the range is longer than the table or not") {
+  rdma::BucketTable<int> table;
+  for (const VirtualAddress page : {9, 2, 5}) table.add(page * kPage, 0);
+  using Pages = sim::Vector<VirtualAddress>;
+  CHECK(table.in({0, UINT64_MAX}) == Pages{2 * kPage, 5 * kPage, 9 * kPage});
+  CHECK(table.in({2 * kPage + 1, 9 * kPage}) == Pages{2 * kPage, 5 * kPage});
+  CHECK(table.in({4 * kPage, 6 * kPage}) == Pages{5 * kPage});
+  CHECK(table.in({3 * kPage, 3 * kPage}).empty());
 }

@@ -142,7 +142,8 @@ TEST_CASE("firehose: pages stay held that the kernel begins to merge while they 
 
 TEST_CASE("firehose: more initiators than the budget is divided among are refused, and as many are served") {
   const Settings three{{"workload.kind", "fan-in"}, {"workload.size", "8 KiB"}, {"workload.iterations", 5}};
-  const Point refused = run(held(three));
+  CHECK(reason_against(held(three)).starts_with("strategy.firehose.peers: 3 processes would hold pages of one"));
+  const Point refused = run(held(three + Settings{{"workload.checks", "count"}}));
   CHECK((refused.error + refused.refused).find("divided among 1") != std::string::npos);
   CHECK(refused.error_keys == std::vector<std::string>{"strategy.firehose.peers", "workload.kind"});
   const Point served = run(held(three + Settings{{"strategy.firehose.peers", 3}}));
@@ -151,7 +152,22 @@ TEST_CASE("firehose: more initiators than the budget is divided among are refuse
 }
 
 TEST_CASE("firehose: a transfer that does not fit in what its initiator may hold is refused") {
-  const Point point =
-      run(held({{"workload.kind", "write"}, {"workload.size", "64 KiB"}, {"strategy.firehose.budget", "64 KiB"}}));
+  const Settings large =
+      held({{"workload.kind", "write"}, {"workload.size", "64 KiB"}, {"strategy.firehose.budget", "64 KiB"}});
+  CHECK(reason_against(large).starts_with("strategy.firehose.budget: an initiator may hold 12 pages"));
+  const Point point = run(large + Settings{{"workload.checks", "count"}});
   CHECK((point.error + point.refused).find("may hold 12 pages") != std::string::npos);
+}
+
+TEST_CASE("firehose: what a target's program stores is stored beside its thread that waits for requests") {
+  const Settings read = held({{"workload.kind", "read"}, {"inject.end", "source"}});
+  const Settings write = held({{"workload.kind", "write"}, {"inject.end", "destination"}});
+  for (const char* mechanism : {"write-protect", "fork", "dont-need"}) {
+    for (const Settings& either : {read, write}) {
+      INFO(mechanism << ", " << to_string(either));
+      const Point point = run(either + Settings{{"inject.mechanism", mechanism}});
+      CHECK(point.error == "");
+      CHECK(point.failed_checks.empty());
+    }
+  }
 }

@@ -23,6 +23,7 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
     }
     check_transfers_in_queue({flow.window, flow.size}, {"workload.flows"}, configuration, add);
     check_asked({flow.window, flow.size}, {"workload.flows"}, configuration, add);
+    check_leases(1, flow.size, configuration, add);
     const auto blame = [&](const FieldConflict* found) {
       if (found != nullptr)
         add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason), found->instead);

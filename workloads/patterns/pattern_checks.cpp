@@ -52,6 +52,7 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
   check_transfers_in_queue({w.window, w.size}, {"workload.window"}, configuration, add);
   check_asked({std::size_t{w.window} * peers_of(w, kind, nodes), w.size},
               {"strategy.registration", "workload.window", "workload.peers"}, configuration, add);
+  check_leases(peers_of(w, kind, nodes), w.size, configuration, add);
 }
 
 double work_of_pattern(const Configuration& configuration, PatternKind kind) {

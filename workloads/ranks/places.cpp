@@ -107,6 +107,7 @@ void check_faults_alike(const Configuration& configuration, const AddConflict& a
 void check_mailbox(std::size_t senders, const Configuration& configuration, const AddConflict& add) {
   check_asked({senders * (configuration.workload.window + std::size_t{1}), configuration.workload.size},
               {"strategy.registration", "workload.nodes", "workload.ranks", "workload.window"}, configuration, add);
+  check_leases(senders, configuration.workload.size, configuration, add);
 }
 
 Ignored ignored_by_ranks() {

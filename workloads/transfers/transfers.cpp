@@ -47,6 +47,9 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
     fault_progress_.emplace_back(cluster.nic_kind(), cluster.node(node));
   }
   ends_ = &initiator_->thread();
+  target_stores_ = &target_->thread();
+  // That thread waits for requests, and none is made for each transfer.
+  if (strategy_.serves_at_target() && !strategy_.asks_target()) target_stores_ = &target_->new_thread("stores");
   cluster.steps().listen(breakdown_);
   const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;
   if (kernel_takes_source || config_.cold_destination_kind != ColdKind::never_written) {
@@ -270,7 +273,7 @@ Task<void> Transfers::write_source(const Lane& lane) {
   Endpoint& source = data_source();
   if (disturbed_ && (!injects_ || injection_.at_source())) {
     check_buffer(
-        co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
+        co_await source.vm().touch_range(storing(source), source.process(), source_address(lane), config_.size, true),
         "writing", source.vm());
   }
   co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
@@ -281,7 +284,7 @@ Task<void> Transfers::write_destination(const Lane& lane) {
   if (!injects_ || injection_.at_source() || !injection_.owner_stores()) co_return;
   Endpoint& to = data_destination();
   const std::uint64_t address = destination_address(lane);
-  check_buffer(co_await to.vm().touch_range(to.thread(), to.process(), address, config_.size, true), "writing",
+  check_buffer(co_await to.vm().touch_range(storing(to), to.process(), address, config_.size, true), "writing",
                to.vm());
   co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
 }

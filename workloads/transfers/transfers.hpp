@@ -110,6 +110,8 @@ class Transfers : public Program, private Paced {
   bool target_prepares_destination() const { return strategy_.asks_target() && !reads(); }
   // Where nothing disturbs, stores take no time and no thread.
   bool target_writes_source() const { return strategy_.asks_target() && reads() && disturbed_; }
+  // The thread by which a program stores to its buffers.
+  cpu::Execution& storing(rdma::Endpoint& owner) { return &owner == target_.get() ? *target_stores_ : owner.thread(); }
   std::uint64_t source_address(const Lane& lane) const {
     return reads() ? lane.target_address : lane.initiator_address;
   }
@@ -136,6 +138,7 @@ class Transfers : public Program, private Paced {
   std::unique_ptr<messages::Target> answering_;          // where the strategy wants it, with a slot for each lane
   std::vector<platform::FaultProgress> fault_progress_;  // of the nodes of initiator and target
   cpu::Execution* ends_ = nullptr;                       // the thread that waits for the transfers' ends
+  cpu::Execution* target_stores_ = nullptr;
   std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away
   StartPhase start_phase_;
 

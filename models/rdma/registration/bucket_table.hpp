@@ -3,6 +3,7 @@
 // order in which they came to rest. No time passes here.
 #pragma once
 
+#include <algorithm>
 #include <boost/range/irange.hpp>
 #include <cstddef>
 #include <list>
@@ -44,6 +45,21 @@ class BucketTable {
   const Held* find(os::VirtualAddress bucket) const {
     const auto found = buckets_.find(bucket);
     return found == buckets_.end() ? nullptr : &found->second.held;
+  }
+  // Those that begin in the range, by address.
+  sim::Vector<os::VirtualAddress> in(os::Range range) const {
+    sim::Vector<os::VirtualAddress> found;
+    if (range.pages() <= buckets_.size()) {
+      for (const os::VirtualAddress bucket : buckets_of(range)) {
+        if (buckets_.contains(bucket)) found.push_back(bucket);
+      }
+      return found;
+    }
+    for (const auto& [bucket, entry] : buckets_) {
+      if (bucket >= range.begin / kBucket * kBucket && bucket < range.end) found.push_back(bucket);
+    }
+    std::ranges::sort(found);
+    return found;
   }
   // A new one, which does not rest.
   Held& add(os::VirtualAddress bucket, Held held) {

@@ -6,8 +6,9 @@
 // small message, the move: the pages that it gives back, and those that it takes.
 //
 // A process's own buffers are pinned by pages, too, and stay pinned. A page has users (transfers of this process) and
-// leases (initiators that hold it). Without either it rests: it is unpinned when pins exceed the budget, the one that
-// rests for the longest time first.
+// leases (initiators that hold it). Without either it rests. Pages without leases have the rest of the budget (GASNet's
+// pool of victims), however little of the share is held: when they exceed it those that rest are unpinned, the one that
+// has rested for the longest time first.
 //
 // The original keeps one segment mapped for the life of the program. Here a program may unmap memory: who holds it
 // gives it back before (RemoteBuckets::forget). A page that goes without that, because the kernel's notifier tells of
@@ -19,7 +20,6 @@
 
 #include <algorithm>
 #include <boost/algorithm/cxx11/all_of.hpp>
-#include <boost/algorithm/cxx11/any_of.hpp>
 #include <utility>
 
 #include "models/rdma/registration/bucket_table.hpp"
@@ -39,7 +39,7 @@ namespace {
 class FirehoseMemory final : public FollowingPins {
  public:
   FirehoseMemory(const Owner& owner, const FirehoseConfig& config)
-      : FollowingPins(owner, /*follows=*/true, config.budget), config_(config) {}
+      : FollowingPins(owner, /*follows=*/true, config.own_budget()), config_(config) {}
 
   Task<Error> acquire(cpu::Execution& thread, Buffer buffer, bool) override {
     if (buffer.length == 0) co_return Error::invalid;
@@ -124,6 +124,7 @@ class FirehoseMemory final : public FollowingPins {
     if (user == kOwn) {
       ++pinned.users;
     } else if (config_.counts_leases || std::ranges::find(pinned.leases, user) == pinned.leases.end()) {
+      if (pinned.leases.empty()) held_ -= kBucket;
       pinned.leases.push_back(user);
     }
   }
@@ -140,6 +141,7 @@ class FirehoseMemory final : public FollowingPins {
       const auto lease = std::ranges::find(pinned->leases, user);
       if (lease == pinned->leases.end()) return false;
       pinned->leases.erase(lease);
+      if (pinned->leases.empty()) held_ += kBucket;
     }
     if (pinned->users == 0 && pinned->leases.empty()) pages_.rest(page);
     return true;
@@ -168,7 +170,7 @@ class FirehoseMemory final : public FollowingPins {
       append(is_there ? held : missing, page);
     }
     for (const Range run : missing) {
-      const Error error = co_await pin_pages(thread, run);
+      const Error error = co_await pin_pages(thread, run, user);
       if (error != Error::none) {
         GoneOnes gone;
         for (const Range each : held) end_uses(each, user, gone);
@@ -181,15 +183,18 @@ class FirehoseMemory final : public FollowingPins {
     co_return Error::none;
   }
 
-  Task<Error> pin_pages(cpu::Execution& thread, Range run) {
+  // Pages that an initiator takes make no others go, but for those that have come back and are too many.
+  Task<Error> pin_pages(cpu::Execution& thread, Range run, User user) {
     const std::uint64_t bytes = run.end - run.begin;
-    held_ += bytes;
+    const std::uint64_t own = user == kOwn ? bytes : 0;
+    held_ += own;
     co_await keep_budget(thread);
     const os::Result<os::PinId> pinned = co_await pin_current_frames(thread, run);
     if (!pinned.ok()) {
-      held_ -= bytes;
+      held_ -= own;
       co_return pinned.error;
     }
+    held_ += bytes - own;  // until its use begins
     const sim::Vector<os::PinId> each = split(pinned.value, run);
     for (std::size_t i = 0; i < each.size(); ++i) pages_.add(run.begin + i * kBucket, {.pin = each[i]});
     co_return Error::none;
@@ -208,10 +213,7 @@ class FirehoseMemory final : public FollowingPins {
 
   template <typename Uses>
   bool any_of(Range pages, Uses uses) const {
-    return boost::algorithm::any_of(buckets_of(pages), [&](VirtualAddress page) {
-      const Pinned* pinned = pages_.find(page);
-      return pinned != nullptr && uses(*pinned);
-    });
+    return std::ranges::any_of(pages_.in(pages), [&](VirtualAddress page) { return uses(*pages_.find(page)); });
   }
   bool is_in_use(Range pages) const override {
     return any_of(pages, [](const Pinned& p) { return p.users > 0; }) ||
@@ -221,18 +223,17 @@ class FirehoseMemory final : public FollowingPins {
     return is_in_use(pages) || any_of(pages, [](const Pinned& p) { return !p.leases.empty(); });
   }
   std::size_t lose(Range pages, GoneOnes& gone) override {
-    std::size_t lost = 0;
-    for (const VirtualAddress page : buckets_of(pages)) {
-      if (pages_.find(page) == nullptr) continue;
-      ++lost;
+    const sim::Vector<VirtualAddress> lost = pages_.in(pages);
+    for (const VirtualAddress page : lost) {
       const Pinned pinned = pages_.take_out(page);
+      if (!pinned.leases.empty()) held_ += kBucket;
       if (pinned.users > 0) {
         lost_.push_back({page, pinned});
       } else {
         gone.push_back({pinned.pin, kBucket});
       }
     }
-    return lost;
+    return lost.size();
   }
   bool takes_frames(os::Taker by) const override {
     using enum os::Taker;

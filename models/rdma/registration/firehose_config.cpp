@@ -12,13 +12,14 @@ using sim::Standing;
 
 void FirehoseConfig::declare(sim::ParameterTable& table) {
   table.add_bytes("budget", budget, {kBucket, std::uint64_t{1} << 40},
-                  {"memory of a process that stays pinned while no transfer of its own uses it, and that others hold",
+                  {"memory of a process that stays pinned while no transfer of its own uses it: what others hold, and "
+                   "what nobody does",
                    "assumed: half of RLIMIT_MEMLOCK's default of 8 MiB, as strategy.pin_cache.budget",
                    Standing::assumed,
                    {"1 MiB", "64 MiB"}});
   table.add_fraction("remote_share", remote_share, {0.0, 1.0},
                      {"share of the budget that is divided among the processes that transfer to and from this one; the "
-                      "rest is for its own pages, and for those that nobody holds any more",
+                      "rest is for pages that nobody else holds: its own, and those that came back",
                       "GASNet: three quarters (GASNET_FIREHOSE_M and GASNET_FIREHOSE_MAXVICTIM_M of ibv-conduit)",
                       Standing::published,
                       {}});
@@ -36,9 +37,11 @@ void FirehoseConfig::declare(sim::ParameterTable& table) {
        {"50 ns", "1 us"}});
 }
 
+std::uint64_t FirehoseConfig::own_budget() const { return budget - terms().most * peers * kBucket; }
+
 LeaseTerms FirehoseConfig::terms() const {
   const double bytes = static_cast<double>(budget) * remote_share / peers;
-  return {static_cast<std::uint64_t>(bytes) / kBucket, lookup};
+  return {static_cast<std::uint64_t>(bytes) / kBucket, lookup, peers};
 }
 
 FirehoseCounters::FirehoseCounters(sim::Statistics& s)

@@ -21,6 +21,8 @@ struct FirehoseConfig {
   // In the group strategy.firehose, which is open.
   void declare(sim::ParameterTable& table);
   LeaseTerms terms() const;
+  // What is left for pages that no initiator holds.
+  std::uint64_t own_budget() const;
 };
 
 // Of initiators (messages::Leases).

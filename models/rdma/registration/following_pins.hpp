@@ -57,7 +57,7 @@ class FollowingPins : public Registration, private os::MmuNotifier {
   PinCacheCounters count_;
   Unpinner unpinner_;
   GoneOnes garbage_;        // to be unpinned with the next miss
-  std::uint64_t held_ = 0;  // bytes that are pinned, the garbage too, and of the pin that is being made
+  std::uint64_t held_ = 0;  // bytes within the budget: pinned, the garbage too, and of the pin that is being made
   sim::Semaphore turn_;     // to pin and unpin on the program's time
 
  private:

@@ -125,8 +125,9 @@ struct Abilities {
 // What an initiator may hold of a target's memory: pages that stay pinned at the target between transfers, so that the
 // initiator asks for those that it does not hold, and for no transfer whose pages it holds.
 struct LeaseTerms {
-  std::uint64_t most;  // pages that one initiator holds at one target
-  sim::Time lookup;    // of one page: user code
+  std::uint64_t most;   // pages that one initiator holds at one target
+  sim::Time lookup;     // of one page: user code
+  unsigned initiators;  // that may hold pages of one target
 };
 
 // A policy, with the parameters that it owns.
