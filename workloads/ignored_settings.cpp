@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/ignored_settings.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "workloads/kinds.hpp"
 
 namespace faultline::workloads {
 
@@ -41,6 +45,29 @@ Ignored ignored_places() {
 Ignored ignored_programs() {
   const char* reason = "only the kind 'kernel-cost' runs a program";
   return {{"workload.program", reason}, {"workload.processes", reason}, {"workload.written_pages", reason}};
+}
+
+namespace {
+
+template <typename Group>
+void check_group(const Group& group, const char* kind, const Configuration& configuration, const AddConflict& add) {
+  if (kind_of(configuration.workload).name == kind) return;
+  Group shown;  // declared with its defaults, which the table remembers
+  sim::ParameterTable table;
+  shown.declare(table);
+  shown = group;
+  for (const sim::Parameter& parameter : table.all()) {
+    if (parameter.get() == parameter.initial) continue;
+    add({parameter.name, "workload.kind"}, fmt::format("only the kind '{}' looks at it", kind),
+        fmt::format("{}, or set workload.kind to {}", at_default(parameter.name), kind));
+  }
+}
+
+}  // namespace
+
+void check_groups_of_kinds(const Configuration& configuration, const AddConflict& add) {
+  check_group(configuration.reuse, "reuse", configuration, add);
+  check_group(configuration.collective, "collective", configuration, add);
 }
 
 void check_ignored(const TransferConfig& w, const Ignored& ignored, const AddConflict& add) {

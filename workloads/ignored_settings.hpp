@@ -42,6 +42,8 @@ Ignored ignored_places();
 // Which program runs, and how: of the kind kernel-cost.
 Ignored ignored_programs();
 
+// Adds a conflict for each setting of a group that one kind alone looks at, where another one is chosen.
+void check_groups_of_kinds(const Configuration& configuration, const AddConflict& add);
 // Adds a conflict for each setting that is not at its default. Throws std::logic_error when a key is no parameter.
 void check_ignored(const TransferConfig& workload, const Ignored& ignored, const AddConflict& add);
 

@@ -79,6 +79,26 @@ void check_memory(const std::vector<Sum>& nodes, const Configuration& run, std::
       "take fewer or smaller buffers, or give nodes more memory");
 }
 
+// Of one process: its memory cgroup.
+void check_limit(const Configuration& run, const Configuration& own, const AddConflict& add) {
+  const TransferConfig& w = own.workload;
+  const bool present = w.cold != Cold::both || own.strategy.registration->abilities().is_limited();
+  if (!present || w.memory.limit == 0) return;
+  const std::vector<Need> needs = kind_of(w).needs(own);
+  const auto most = std::ranges::max_element(needs, {}, &Need::bytes);
+  if (most == needs.end() || most->bytes <= w.memory.limit) return;
+  std::vector<std::string> keys = keys_of(run, {&own, 1}, keys_of_memory);
+  for (const char* key : {"workload.memory_limit", "workload.cold"}) {
+    keys.push_back(run.programs.key_of(own.program_name, key));
+  }
+  add(std::move(keys),
+      fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
+                  "program's {}",
+                  sim::format_bytes(most->bytes), sim::format_bytes(w.memory.limit)),
+      "take smaller buffers or a greater limit, or workload.cold = both, with which those of a strategy that holds "
+      "none come by faults");
+}
+
 // The kernel counts what is pinned and locked by process.
 void check_held(const Configuration& run, const Configuration& own, const AddConflict& add) {
   const std::uint64_t limit = run.machine.os.rlimit_memlock;
@@ -111,6 +131,10 @@ void check_together(const Configuration& run, std::span<const Configuration> pro
         fmt::format("the program '{}' has no kind, so its name may be a slip", name),
         fmt::format("set program.{}.kind, or the setting of a program that is there", name));
   }
+  const bool has_kind = &kind_of(run.workload) != &workload_kinds().front();
+  if (has_kind && !programs.front().program_name.empty()) {
+    add({"workload.kind"}, "each program has a kind of its own", at_default("workload.kind"));
+  }
   const auto goes_with_others = [](const Configuration& own) { return kind_of(own.workload).goes_with_others; };
   if (std::ranges::all_of(programs, goes_with_others)) {
     add({run.programs.key_of(programs.front().program_name, "workload.kind")},
@@ -120,7 +144,10 @@ void check_together(const Configuration& run, std::span<const Configuration> pro
   const std::vector<Sum> nodes = sums(programs, network::node_count(run.machine.shape));
   check_processes(nodes, run, programs, add);
   check_memory(nodes, run, programs, add);
-  for (const Configuration& own : programs) check_held(run, own, add);
+  for (const Configuration& own : programs) {
+    check_limit(run, own, add);
+    check_held(run, own, add);
+  }
 }
 
 }  // namespace faultline::workloads

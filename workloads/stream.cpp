@@ -37,6 +37,10 @@ void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
                           {"os.rlimit_memlock", "workload.size", "workload.window", "workload.flows"},
                           /*refused=*/true);
   }
+  if (error == Error::again) {
+    throw sim::RunFailure(text + ": the device's table still has other frames there",
+                          {"strategy.translate", "strategy.registration", "strategy.unpin"});
+  }
   if (error == Error::unsupported) {
     throw sim::RunFailure(text + " (os.kernel)", {"os.kernel", "workload.memory", "strategy.registration"},
                           /*refused=*/true);

@@ -37,8 +37,12 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
        "",
        {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
-  table.add_count("iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
-                  {"transfers that are measured; in a pattern: of each node to each of its peers", "", {}});
+  table.add_count(
+      "iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
+      {"transfers that are measured; in a pattern: of each node to each of its peers; of ranks: of each rank that "
+       "sends, or calls that each makes",
+       "",
+       {}});
   table.add_count(
       "warmup", warmup, {std::uint64_t{0}, std::uint64_t{1'000'000}},
       {"transfers before them, not measured; in a pattern: of each node to each of its peers; flows have none",

@@ -223,6 +223,8 @@ TEST_CASE("programs: what cannot be is refused by the name of the program's own 
             .starts_with("program.one.target: program one: there are nodes 0 to 3"));
   CHECK(reason_against(named("one", kWrite) + Settings{{"workload.target", 9}})
             .starts_with("workload.target: program one: there are nodes 0 to 3"));
+  CHECK(reason_against(named("one", kWrite) + Settings{{"workload.kind", "read"}}) ==
+        "workload.kind: each program has a kind of its own; leave workload.kind at its default");
   const Settings beside = named("one", kWrite) + named("by", kInnocent);
   CHECK(reason_against(beside + Settings{{"program.by.cold", "both"}})
             .starts_with("program.by.cold: program by: the pages of an innocent program are present"));

@@ -136,6 +136,13 @@ TEST_CASE("reuse: what does not fit together is refused with its reason") {
   CHECK(reason_against(preset("pin-once") + reuse(1) + Settings{{"workload.size", "4 MiB"}})
             .starts_with("reuse.buffers: "));
   CHECK(reason_against(reuse(1)) == "none");
+  CHECK(reason_against(preset("mlock-private") + reuse(0.5)).starts_with("strategy.translate: without pins nobody"));
+  CHECK(reason_against(preset("mlock-private") + reuse(1)) == "none");
+  CHECK(reason_against(Settings{{"reuse.again", 0.5}}) ==
+        "reuse.again: only the kind 'reuse' looks at it; leave reuse.again at its default, or set workload.kind to "
+        "reuse");
+  CHECK(reason_against(reuse(1) + Settings{{"collective.call", "broadcast"}})
+            .starts_with("collective.call: only the kind 'collective' looks at it"));
 }
 
 TEST_CASE("reuse: ranks have pools and draws of their own, and are parts of the point") {
@@ -236,4 +243,14 @@ TEST_CASE("reuse: the mean of what is pinned counts each pin for as long as it i
   const double share = static_cast<double>(often.latency()) / 1e9 * 20 / 19;
   CHECK(often["pinned_bytes_mean"] < 2 * 16384 * share * 1.1);
   CHECK(often["pinned_bytes_mean"] > 2 * 16384 * share * 0.5);
+}
+
+TEST_CASE("reuse: pins that wait to be let go of make way for new memory at their address") {
+  for (const char* strategy : {"pin-private", "pin-cache-private", "pin-overlapped"}) {
+    INFO(strategy);
+    const Point point =
+        run(preset(strategy) + reuse(0) + Settings{{"strategy.unpin", "batched"}, {"reuse.buffers", 1}});
+    CHECK(point.error == "");
+    CHECK(point.failed_checks.empty());
+  }
 }

@@ -29,6 +29,21 @@ std::vector<Need> needs_of_reuse(const Configuration& configuration) {
   return needs;
 }
 
+namespace {
+
+// Such a table is filled once, and has the frames of memory that is no more.
+void check_private_table(const Configuration& configuration, const AddConflict& add) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  const rdma::Abilities abilities = strategy.registration->abilities();
+  if (!strategy.maps_only_registered() || abilities.pins || configuration.reuse.again == 1) return;
+  add({"strategy.translate", "strategy.registration", "reuse.again"},
+      "without pins nobody takes entries out of a private table, which has no place for other frames of new memory "
+      "then",
+      "set strategy.translate to shared, or reuse.again to 1");
+}
+
+}  // namespace
+
 void check_reuse(const Configuration& configuration, const AddConflict& add) {
   if (configuration.reuse.smallest > configuration.workload.size)
     add({"reuse.smallest", "workload.size"}, "no buffer is larger than workload.size",
@@ -36,6 +51,8 @@ void check_reuse(const Configuration& configuration, const AddConflict& add) {
   check_places(configuration.workload, configuration.machine.shape, add);
   check_transfers_in_queue({1, configuration.workload.size}, {}, configuration, add);
   check_asked({1, configuration.workload.size}, {"strategy.registration"}, configuration, add);
+  check_leases(1, configuration.workload.size, configuration, add);
+  check_private_table(configuration, add);
 }
 
 double work_of_reuse(const Configuration& configuration) {

@@ -18,19 +18,6 @@ std::uint64_t lanes_of(const TransferConfig& w) {
   return w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
 }
 
-void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const AddConflict& add) {
-  const std::uint64_t lanes = lanes_of(w);
-  const bool present = w.cold != Cold::both || strategy.registration->abilities().is_limited();
-  if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
-    add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
-        fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
-                    "program's {}",
-                    sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)),
-        "take smaller buffers or a greater limit, or workload.cold = both, with which those of a strategy that holds "
-        "none come by faults");
-  }
-}
-
 bool needs_anonymous(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::collapse:
@@ -108,6 +95,7 @@ void check_buffers(const Configuration& configuration, const AddConflict& add) {
         "set workload.clean_window to 0, or strategy.pipeline to none");
   }
   check_asked({w.window, w.size}, {"strategy.registration", "workload.window"}, configuration, add);
+  check_leases(1, w.size, configuration, add);
   check_huge_advice(configuration, add);
   check_injected_memory(configuration, add);
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file &&
@@ -123,7 +111,6 @@ void check_buffers(const Configuration& configuration, const AddConflict& add) {
         "the clean transfers' buffers are not prepared, so a private table does not map them",
         "set workload.clean_window to 0, or take strategies whose device walks the process's table");
   }
-  check_memory(w, configuration.strategy, add);
 }
 
 void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configuration& configuration,
