@@ -30,12 +30,12 @@ void add_injection_notes(const InjectionConfig& config, const Program& transfers
           : "no injection came to pass before the last transfer had ended: see inject.after and .period");
 }
 
-// What the configuration's defaults and names may make a reader believe.
-void add_notes_on_meaning(const Configuration& configuration, std::vector<std::string>& notes) {
+// What the configuration's defaults and names may make a reader believe. `cools`: pages were made absent.
+void add_notes_on_meaning(const Configuration& configuration, bool cools, std::vector<std::string>& notes) {
   const TransferConfig& w = configuration.workload;
   const std::vector<Flow> flows = flows_of(w);
   const bool cold_source =
-      w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&ColdConfig::cold_source));
+      cools && (w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&ColdConfig::cold_source)));
   const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
   if (cold_source && !kind_of(w).puts_pages_away) {
     notes.emplace_back(
@@ -47,9 +47,13 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
         "the absent pages of the source were never written, so that zeros were sent: those that a program has written "
         "are absent on a swap device only (os.swap_bytes) and cost a read of the disk");
   }
+  const bool is_bound = configuration.strategy.registration->abilities().is_bound;
+  if (w.cold != Cold::none && !cools && !is_bound) {
+    notes.emplace_back("workload.cold makes no page absent again: the strategy keeps those that it has prepared");
+  }
   const bool meets_others = kind_of(w).meets_others || flows.size() > 1 || w.window > 1 ||
                             std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.window > 1; });
-  if (configuration.strategy.registration->abilities().is_bound && meets_others) {
+  if (is_bound && meets_others) {
     notes.emplace_back(
         "pages that are always there (strategy.registration = ideal) bound each transfer by itself: where several are "
         "under "
@@ -156,9 +160,11 @@ void add_overload_note(const std::vector<Sender>& senders, const Program& transf
 
 void add_notes(const Configuration& configuration, const Program& transfers, std::vector<std::string>& notes) {
   add_injection_notes(configuration.inject, transfers, notes);
-  add_notes_on_meaning(configuration, notes);
+  const bool cools = workloads::cools(configuration.strategy) ||
+                     std::ranges::any_of(transfers.samples(), [](const Sample& sample) { return sample.cold; });
+  add_notes_on_meaning(configuration, cools, notes);
   const std::vector<Sender> senders = senders_of(configuration.workload, transfers);
-  if (cools(configuration.strategy)) add_cold_notes(senders, notes);
+  if (cools) add_cold_notes(senders, notes);
   add_overload_note(senders, transfers, notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
     notes.push_back(

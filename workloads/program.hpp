@@ -71,6 +71,8 @@ class Program {
   virtual std::vector<PartResult> senders() const { return {}; }
   // Of a program whose processes wait for each other for ever: who for whom. Empty: none does.
   virtual std::string waits() const { return ""; }
+  // Whether a NIC has given up something that such a process waits for.
+  virtual bool has_given_up() const { return false; }
   // Whether measured transfers begin or end at a node. Nothing else uses the network.
   virtual bool is_end(sim::NodeId node) const = 0;
   // Transfers whose data arrived wrong: measured ones, and the others (warm-up, clean).

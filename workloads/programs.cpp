@@ -91,7 +91,14 @@ void check_not_stuck(const platform::Cluster& cluster, const Programs& programs)
     const std::string waits = one.program->waits();
     if (waits.empty()) continue;
     const std::string who = one.name.empty() ? "the program" : "program " + one.name;
-    throw sim::RunFailure(fmt::format("{} waits for ever: {}", who, waits), {"workload.kind"});
+    std::vector<std::string> keys{"workload.kind"};
+    std::string why;
+    if (one.program->has_given_up()) {
+      why = "; a NIC has given up a message that was sent before";
+      keys = cluster.nic_kind().keys_of_failure();
+      keys.emplace_back("network.failures");
+    }
+    throw sim::RunFailure(fmt::format("{} waits for ever: {}{}", who, waits, why), std::move(keys));
   }
   throw std::logic_error("transfers wait for ever: nothing is left to happen");
 }

@@ -168,9 +168,9 @@ Task<Status> Initiator::wait_oldest(cpu::Execution& thread, Moving& moving) {
 Task<void> Initiator::end_oldest(cpu::Execution& thread, Moving& moving) {
   const std::size_t part = moving.ended;
   co_await wait_oldest(thread, moving);
-  co_await release(thread, moving, part);
   if (moving.on_part_ended) moving.on_part_ended(moving.posts[part]);
   co_await say(thread, kRelease, moving, part);
+  co_await release(thread, moving, part);
 }
 
 Task<Status> Initiator::wait(cpu::Execution& thread, Moving& moving) {

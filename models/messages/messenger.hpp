@@ -13,6 +13,7 @@
 // none. Of a message that was announced a record remains.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -79,6 +80,8 @@ class Messenger {
   std::function<void()> on_wrong_data;
   // What the rank's program waits for in wait(), for a person; empty: it does not wait.
   std::string waits() const;
+  // Whether this rank's NIC has given up what it should have written to another one.
+  bool has_given_up() const { return std::ranges::any_of(peers_, &Peer::has_failed); }
 
   // What is still there of messages: to be 0 when all have been received.
   struct Leftovers {

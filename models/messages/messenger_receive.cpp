@@ -113,18 +113,19 @@ Task<void> Messenger::start_pipeline(cpu::Execution& thread, RequestId id, const
   const std::uint64_t bytes = requests_.at(id).bytes;
   const std::uint64_t first = std::min(arrived.packet.words[0], bytes);
   requests_.at(id).moved = first;
-  if (arrived.packet.lies_in_slot()) co_await copy_from_slot(thread, id, arrived, 0, first);
   const std::uint64_t copied = std::min(config_.pipeline_copied, bytes - first);
   requests_.at(id).asked = first + copied;
+  if (copied > 0) co_await ask_for(thread, id, PacketKind::send_chunks, {first, copied});
+  if (arrived.packet.lies_in_slot()) co_await copy_from_slot(thread, id, arrived, 0, first);
   if (first == bytes) {  // nothing of the rest is wanted
     co_await put(thread, peer(arrived.packet.from), {.kind = PacketKind::finished, .request = arrived.packet.request});
     co_return end(id, requests_.at(id).outcome.ended);
   }
-  if (copied > 0) co_await ask_for(thread, id, PacketKind::send_chunks, {first, copied});
   co_await ask_for_parts(thread, id);
 }
 
-// Where a part cannot be registered all that is left is copied.
+// A part that cannot be registered is tried again when one that is under way has ended. Without one under way all that
+// is left is copied (Open MPI would try for ever).
 Task<void> Messenger::ask_for_parts(cpu::Execution& thread, RequestId id) {
   for (;;) {
     const Request& request = requests_.at(id);
@@ -132,6 +133,7 @@ Task<void> Messenger::ask_for_parts(cpu::Execution& thread, RequestId id) {
     const std::uint64_t left = request.bytes - request.asked;
     rdma::Part part{request.asked, std::min(config_.pipeline_part, left)};
     const Error error = co_await acquire(thread, id, part);
+    if (error != Error::none && !requests_.at(id).registered.empty()) co_return;
     if (error != Error::none) part.bytes = left;
     requests_.at(id).asked += part.bytes;
     if (error != Error::none) co_return co_await ask_for(thread, id, PacketKind::send_chunks, part);
@@ -200,10 +202,17 @@ Task<void> Messenger::release_all(cpu::Execution& thread, RequestId id) {
   while (!requests_.at(id).registered.empty()) co_await release(thread, id, requests_.at(id).registered.back());
 }
 
-// By a transfer of this rank's NIC. The other rank may use that memory again. What is registered whole at the sender
-// may be more than the receiver wants.
+// By a transfer of this rank's NIC. Who waits for what was written is told before the memory is let go of, as by Open
+// MPI and UCX; whose memory was read is told after, as by UCX. What is registered whole at the sender may be more than
+// the receiver wants.
 Task<void> Messenger::moved(cpu::Execution& thread, Cargo cargo, bool well) {
   const RequestId id = cargo.which;
+  if (!requests_.at(id).sends) co_await release_all(thread, id);
+  const Packet told{.kind = PacketKind::finished,
+                    .request = requests_.at(id).other,
+                    .bytes = static_cast<std::uint32_t>(cargo.part.bytes),
+                    .words = {well ? 0U : 1U, cargo.part.offset}};
+  co_await put(thread, peer(requests_.at(id).peer), told);
   if (config_.way_of_large() == Large::pipeline) {
     co_await release(thread, id, cargo.part);
   } else {
@@ -213,11 +222,6 @@ Task<void> Messenger::moved(cpu::Execution& thread, Cargo cargo, bool well) {
   --request.posts;
   request.moved += well ? cargo.part.bytes : 0;
   if (!well) request.part_failed = true;
-  const Packet told{.kind = PacketKind::finished,
-                    .request = request.other,
-                    .bytes = static_cast<std::uint32_t>(cargo.part.bytes),
-                    .words = {well ? 0U : 1U, cargo.part.offset}};
-  co_await put(thread, peer(request.peer), told);
   if (unfinished(id) != nullptr) end_if_moved(id);
 }
 

@@ -146,7 +146,9 @@ TEST_CASE("a number of transfers that cold_every does not divide is noted, with 
     CHECK_FALSE(cold(4, kTransfers, strategy).notes_say("made absent before"));
     CHECK_FALSE(cold(0, kTransfers, strategy).notes_say("made absent before"));
   }
-  CHECK_FALSE(cold(16, kTransfers, "pin-once").notes_say("made absent before"));  // none is
+  const Point kept = cold(16, kTransfers, "pin-once");  // none is
+  CHECK_FALSE(kept.notes_say("made absent before"));
+  CHECK(kept.notes_say("workload.cold makes no page absent again"));
   const Point window =
       run_well(preset("fault/touch-a-page") + transfers(5) +
                Settings{{"workload.cold", "destination"}, {"workload.cold_every", 2}, {"workload.window", 2}});

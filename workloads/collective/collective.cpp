@@ -78,7 +78,7 @@ Task<void> Collective::talk(Rank& me) {
 
 Task<bool> Collective::lay_out_own(const Rank& me, std::uint64_t use, std::uint64_t call) {
   const TransferConfig& w = configuration_.workload;
-  const bool due = cools(configuration_.strategy) && w.is_due(use) && w.cold != Cold::none;
+  const bool due = cools() && w.is_due(use) && w.cold != Cold::none;
   for (const auto* blocks : {&sent_[me.number()], &received_[me.number()]}) {
     for (const Memory& each : *blocks) {
       if (due) co_await leave(each);

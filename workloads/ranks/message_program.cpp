@@ -14,6 +14,33 @@ using messages::Messenger;
 using rdma::NoticeKind;
 using sim::Task;
 
+namespace {
+
+// Whether messages of this length go by this way.
+bool is_large(const Configuration& configuration, messages::Large way) {
+  const messages::MessageConfig& config = configuration.messages;
+  return config.way == messages::Way::by_length && configuration.workload.size > config.eager_bytes &&
+         config.large == way;
+}
+
+// Whether buffers are registered as a whole for messages of this length. (An eager one that finds no slot is copied
+// where its buffer cannot be; a pipeline copies what it cannot register.)
+bool by_rendezvous(const Configuration& configuration) {
+  const messages::Way way = configuration.messages.way;
+  return way == messages::Way::rendezvous_read || way == messages::Way::rendezvous_write ||
+         is_large(configuration, messages::Large::rendezvous_read) ||
+         is_large(configuration, messages::Large::rendezvous_write);
+}
+
+// Whether buffers are registered at all, whole or in parts.
+bool registers_buffers(const Configuration& configuration) {
+  const rdma::Abilities abilities = configuration.strategy.registration->abilities();
+  return abilities.prepares_once || abilities.holds_all_added || by_rendezvous(configuration) ||
+         is_large(configuration, messages::Large::pipeline);
+}
+
+}  // namespace
+
 // Each rank is source and destination: check_faults_alike().
 MessageProgram::MessageProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
                                const std::vector<unsigned>& nodes)
@@ -32,6 +59,8 @@ MessageProgram::MessageProgram(const Configuration& configuration, platform::Clu
   }
   for (Messenger* each : all) each->connect(all);
 }
+
+bool MessageProgram::cools() const { return RankProgram::cools() || !registers_buffers(configuration_); }
 
 // No rank ends while another one may still want something of it.
 Task<void> MessageProgram::main(Rank& me) {
@@ -83,6 +112,10 @@ std::string MessageProgram::waits() const {
   return text;
 }
 
+bool MessageProgram::has_given_up() const {
+  return std::ranges::any_of(messengers_, [](const auto& each) { return each->has_given_up(); });
+}
+
 void check_messages_of_ranks(const Configuration& configuration, std::size_t ranks, const AddConflict& add) {
   const messages::MessageConfig& config = configuration.messages;
   for (sim::Conflict& each : messages::conflicts(config)) add(each.keys, each.reason, each.instead);
@@ -108,20 +141,6 @@ void check_messages_of_ranks(const Configuration& configuration, std::size_t ran
   }
   check_faults_alike(configuration, add);
 }
-
-namespace {
-
-// Whether buffers are registered as a whole for messages of this length. (An eager one that finds no slot is copied
-// where its buffer cannot be; a pipeline copies what it cannot register.)
-bool by_rendezvous(const Configuration& configuration) {
-  const messages::MessageConfig& config = configuration.messages;
-  const bool copies = config.large == messages::Large::copies || config.large == messages::Large::pipeline;
-  const bool is_long = configuration.workload.size > config.eager_bytes && !copies;
-  return config.way == messages::Way::rendezvous_read || config.way == messages::Way::rendezvous_write ||
-         (config.way == messages::Way::by_length && is_long);
-}
-
-}  // namespace
 
 Need need_of_messages(const Configuration& configuration, sim::NodeId node, std::size_t ranks, std::uint64_t buffers) {
   const std::uint64_t kept = Messenger::bytes_of_slots(static_cast<unsigned>(ranks), configuration.messages) +

@@ -18,6 +18,7 @@ class MessageProgram : public RankProgram {
   ~MessageProgram() override { end_ranks(); }  // a rank may have the turn in its library
   std::vector<Metric> own_metrics() const override;
   std::string waits() const override;
+  bool has_given_up() const override;
 
  protected:
   MessageProgram(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed,
@@ -25,6 +26,8 @@ class MessageProgram : public RankProgram {
 
   messages::Messenger& messenger(const Rank& me) { return *messengers_.at(me.number()); }
   static messages::Span span(const Memory& memory) { return {memory.address, memory.bytes}; }
+  // No strategy keeps pages that nobody registers.
+  bool cools() const final;
   // What ranks say to each other, once all memory is registered; measurement() within it.
   virtual sim::Task<void> talk(Rank& me) = 0;
   // Its CPU time is counted from here on.

@@ -123,7 +123,7 @@ Task<bool> RankProgram::lay_out(const Memory& source, const Memory& destination,
   rdma::Endpoint& from = rank(source.rank).endpoint();
   rdma::Endpoint& to = rank(destination.rank).endpoint();
   if (rank(source.rank).has_ended() || rank(destination.rank).has_ended()) co_return false;  // no memory to lay out
-  const bool due = cools(configuration_.strategy) && w.is_due(use);
+  const bool due = cools() && w.is_due(use);
   if (due) {
     co_await both_settled(from, source.address, to, destination.address, source.bytes);
     co_await leave(source);

@@ -67,6 +67,8 @@ class RankProgram : public Program {
   // Before the use of this number of two buffers: the pages of both are as workload.cold says, and the source has
   // content that nobody has sent before. No part of any latency. True: pages are absent.
   sim::Task<bool> lay_out(const Memory& source, const Memory& destination, std::uint64_t use);
+  // Whether pages that a transfer has made present are absent again when they are due.
+  virtual bool cools() const { return workloads::cools(configuration_.strategy); }
   // The pages of one buffer as workload.cold says, where they are due.
   sim::Task<void> leave(const Memory& memory);
   // New content in a source, that nobody has sent before. Takes no time.
