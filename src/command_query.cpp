@@ -32,6 +32,7 @@ std::string in_order(results::Run& run, const std::string& query, const std::vec
     const std::string shown = rows.text(rows.columns() - 1);
     if (there.contains(text) && std::ranges::find(values, shown) == values.end()) values.push_back(shown);
   }
+  std::ranges::transform(values, values.begin(), results::in_list);
   return fmt::format("{}", fmt::join(values, ", "));
 }
 

@@ -132,8 +132,12 @@ std::vector<MetricDoc> metric_docs() {
            "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
       });
   for (const CounterMetric& c : platform::counter_metrics()) docs.push_back({c.metric, c.unit, c.description});
+  // Several policies may have a metric in common.
   for (const auto& policy : rdma::registration_policies()) {
-    for (const CounterMetric& c : policy->metrics()) docs.push_back({c.metric, c.unit, c.description});
+    for (const CounterMetric& c : policy->metrics()) {
+      if (std::ranges::find(docs, c.metric, &MetricDoc::name) != docs.end()) continue;
+      docs.push_back({c.metric, c.unit, c.description});
+    }
   }
   for (const auto& kind : platform::nic_kinds()) {
     for (const CounterMetric& c : kind->metrics()) docs.push_back({c.metric, c.unit, c.description});

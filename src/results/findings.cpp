@@ -298,7 +298,7 @@ std::vector<std::string> Findings::winners(std::size_t metric, const std::map<Pl
     std::set<std::size_t> values;
     for (const Place& place : each.others) values.insert(place[*axis]);
     std::vector<std::string> words;
-    for (const std::size_t value : values) words.push_back(text_of(*axis, value));
+    for (const std::size_t value : values) words.push_back(in_list(text_of(*axis, value)));
     texts.push_back(fmt::format("with {} = {}, {}", key_of(*axis), listed(words, "or"), along(each.stretches, best)));
   }
   return texts;

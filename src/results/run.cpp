@@ -16,6 +16,7 @@
 #include "src/experiment/quantity.hpp"
 #include "src/experiment/toml_document.hpp"
 #include "src/results/database.hpp"
+#include "src/results/text_table.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
@@ -215,8 +216,10 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;
   if (more) there.pop_back();
+  const std::string meant = column.is_number ? "" : experiment::did_you_mean(where.value, there);
+  std::ranges::transform(there, there.begin(), in_list);
   throw UserError("{}: no point of {} has {}; there are {}{}{}", given, path_, condition, fmt::join(there, ", "),
-                  more ? ", ..." : "", column.is_number ? "" : experiment::did_you_mean(where.value, there));
+                  more ? ", ..." : "", meant);
 }
 
 std::size_t Run::point(const std::string& number_or_id) {

@@ -18,6 +18,11 @@ struct Column {
 inline Column left(const std::string& title) { return {title, "", Align::left}; }
 inline Column right(const std::string& title, const std::string& unit = "") { return {title, unit, Align::right}; }
 
+// As one of several that are listed: in quotes where a comma would make it look like two.
+inline std::string in_list(const std::string& text) {
+  return text.find(',') == std::string::npos ? text : '\'' + text + '\'';
+}
+
 class TextTable {
  public:
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
