@@ -103,7 +103,7 @@ void add_ways_to_prepare(const std::string& registration, Dice& dice, Settings& 
     add("strategy.pipeline_depth", dice.one_of<std::int64_t>({1, 2, 4}));
   }
   if (dice.percent(30)) add("strategy.deferred", true);
-  if (registration != "touch" && dice.percent(50))
+  if (registration != "touch" && registration != "pin-overlapped" && dice.percent(50))
     add("strategy.unpin", dice.one_of<std::string>({"batched", "helper"}));
   if (registration == "pin-cache") {
     add("strategy.pin_cache.merge", dice.percent(50));

@@ -125,7 +125,7 @@ TEST_CASE("a registration that lets go of nothing is not asked when it does") {
   CHECK(found.front().keys == std::vector<std::string>{"strategy.unpin", "strategy.registration"});
   CHECK(
       found.front().instead ==
-      "set strategy.unpin to now, or strategy.registration to pin-per-transfer, pin-overlapped, pin-cache or firehose");
+      "set strategy.unpin to now, or strategy.registration to pin-per-transfer, pin-cache or firehose");
   strategy.registration = "pin-per-transfer";
   CHECK(rdma::conflicts(strategy).empty());
 }

@@ -128,24 +128,12 @@ class OverlappedMemory final : public Registration {
   Task<void> pin_next(Job& job) {
     const std::uint64_t bytes = std::min(job.pages * os::kPage, job.buffer.pages().end - job.pinned_to);
     job.charged -= bytes;
-    const os::Result<os::PinId> pinned = co_await pin_charged(*helper_, {job.pinned_to, bytes});
+    const os::Result<os::PinId> pinned = co_await pin(*helper_, owner_, {job.pinned_to, bytes}, os::PinCharge::before);
     job.error = pinned.error;
     if (!pinned.ok()) co_return;
     job.pins.push_back(pinned.value);
     job.pinned_to += bytes;
     job.pages = std::min(2 * job.pages, config_.most_pages);
-  }
-
-  // A pin that fails has taken its charge.
-  Task<os::Result<os::PinId>> pin_charged(cpu::Execution& thread, Buffer part) {
-    for (;;) {
-      const std::uint64_t before = unpinner_.calls_ended();
-      const os::Result<os::PinId> pinned = co_await pin(thread, owner_, part, os::PinCharge::before);
-      if (pinned.ok()) co_return pinned;
-      bool goes_on = co_await unpinner_.make_room(thread, pinned.error, before);
-      if (goes_on) goes_on = co_await charge(thread, part.length);
-      if (!goes_on) co_return pinned;
-    }
   }
 
   const OverlappedConfig config_;
@@ -172,9 +160,9 @@ class PinOverlapped final : public RegistrationPolicy {
     return "memory pinned while transfers use it, within RLIMIT_MEMLOCK; a thread; payload that comes for pages too "
            "soon; a core of the target that polls for requests";
   }
-  Abilities abilities() const override {
-    return {.pins = true, .asks_target = true, .pins_late = true, .lets_go = true};
-  }
+  // Pins go at once: what waited would stay in the table, and a transfer that begins before its memory is pinned would
+  // find the frames of memory that was there before.
+  Abilities abilities() const override { return {.pins = true, .asks_target = true, .pins_late = true}; }
 
   void declare(sim::ParameterTable& table) override {
     table.add_count("first_pages", config_.first_pages, {1, 1U << 20},
