@@ -116,8 +116,12 @@ const std::string& ProgramSettings::default_of(std::string_view key) { return te
 std::string ProgramSettings::key_of(const std::string& program, const std::string& key) const {
   const auto found = std::ranges::find(programs_, program, &Program::name);
   if (found == programs_.end()) return key;
-  if (found->find(key) == nullptr) return key;
-  const std::string rest = key.starts_with(kUnnamed) ? key.substr(kUnnamed.size()) : key;
+  std::string rest = key.starts_with(kUnnamed) ? key.substr(kUnnamed.size()) : key;
+  if (found->find(key) == nullptr) {
+    const bool has_default = key.starts_with("strategy.") && found->find(kOwnStrategy) != nullptr;
+    if (!has_default) return key;
+    rest = kOwnStrategy;
+  }
   return std::string(kGroup) + "." + program + "." + rest;
 }
 

@@ -35,7 +35,8 @@ class ProgramSettings {
   void declare(sim::ParameterTable& table);
   // By name: whatever order they are set in, the run is the same.
   const std::vector<Program>& all() const { return programs_; }
-  // Which parameter decides `key` for a program: its own, or the one that it inherits from.
+  // Which parameter decides `key` for a program: its own, the one by which it has a strategy of its own, or the one
+  // that it inherits from.
   std::string key_of(const std::string& program, const std::string& key) const;
   // The parameters that decide these for any program, each once.
   std::vector<std::string> keys_of(const std::vector<std::string>& keys) const;

@@ -225,6 +225,9 @@ TEST_CASE("programs: what cannot be is refused by the name of the program's own 
             .starts_with("workload.target: program one: there are nodes 0 to 3"));
   CHECK(reason_against(named("one", kWrite) + Settings{{"workload.kind", "read"}}) ==
         "workload.kind: each program has a kind of its own; leave workload.kind at its default");
+  // Neither sets strategy.translate for this program: it is at its default, because of that setting.
+  CHECK(reason_against(preset("nic-mmu/pushed") + named("one", kWrite) + Settings{{"program.one.own_strategy", true}})
+            .starts_with("program.one.own_strategy: program one: a NIC of the kind elan knows no strategy.translate"));
   const Settings beside = named("one", kWrite) + named("by", kInnocent);
   CHECK(reason_against(beside + Settings{{"program.by.cold", "both"}})
             .starts_with("program.by.cold: program by: the pages of an innocent program are present"));
