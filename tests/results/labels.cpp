@@ -73,6 +73,6 @@ TEST_CASE("an answer is in values with their labels, and a condition takes eithe
     run.points_where({"workload.size=5 KiB"});
     FAIL("accepted");
   } catch (const UserError& error) {
-    CHECK(error.what() == std::string("--where: no point of o has workload.size=5 KiB; there are a, word, 4 KiB"));
+    CHECK(error.what() == std::string("--where: no point of o has workload.size=5 KiB; there are 'a, word', 4 KiB"));
   }
 }
