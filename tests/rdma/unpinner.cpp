@@ -123,9 +123,8 @@ TEST_CASE("a registration that lets go of nothing is not asked when it does") {
   const auto found = rdma::conflicts(strategy);
   REQUIRE(found.size() == 1);
   CHECK(found.front().keys == std::vector<std::string>{"strategy.unpin", "strategy.registration"});
-  CHECK(
-      found.front().instead ==
-      "set strategy.unpin to now, or strategy.registration to pin-per-transfer, pin-cache or firehose");
+  CHECK(found.front().instead ==
+        "set strategy.unpin to now, or strategy.registration to pin-per-transfer, pin-cache or firehose");
   strategy.registration = "pin-per-transfer";
   CHECK(rdma::conflicts(strategy).empty());
 }
