@@ -120,6 +120,35 @@ TEST_CASE("CFS: sleep earns at most half a period") {
   CHECK(b.done[2] == 24ms + kSwitch + 1us);
 }
 
+// What it is ahead it spends by the first tick; from there on both share.
+TEST_CASE("CFS: who has slept for long does not have the core for as long as the other has had it") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+  b.wake(b.cpu.new_thread("slept", 0), Work::user, 10ms, 20ms);
+  sc_core::sc_start();
+  CHECK(b.done[1] > 34ms);
+}
+
+TEST_CASE("CFS: a thread that is pulled to another core shares it with who is there") {
+  CpuBench b(cores(2));
+  Execution& there = b.cpu.new_thread("there", 1);
+  Execution& pulled = b.cpu.new_thread("pulled");
+  b.run(there, Work::user, 1s);
+  b.run(pulled, Work::user, 1s, 1ms);  // on core 0, which is idle
+  for (const char* name : {"stays", "stays, too"}) b.run(b.cpu.new_thread(name, 0), Work::user, 1s, 2ms);
+  const auto run_for = [](double ms) { sc_core::sc_start(sc_core::sc_time(ms, sc_core::SC_MS)); };
+  run_for(3);
+  REQUIRE(pulled.core() == 0);
+  for (int ms = 0; ms < 500 && pulled.core() == 0; ++ms) run_for(1);
+  REQUIRE(pulled.core() == there.core());
+  b.cpu.settle();
+  const Time pulled_before = pulled.time(Work::user), there_before = there.time(Work::user);
+  run_for(80);
+  b.cpu.settle();
+  CHECK(pulled.time(Work::user) - pulled_before > 30ms);
+  CHECK(there.time(Work::user) - there_before > 30ms);
+}
+
 TEST_CASE("a thread of nice 19 gets 15 parts where one of nice 0 gets 1024, and loses the core at a wake-up") {
   CpuBench b(one_core());
   Execution& nice = b.cpu.new_thread("nice", 0, SchedClass::fair, 19);
