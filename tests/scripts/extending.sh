@@ -9,6 +9,11 @@ mkdir tree
 git -C "$FAULTLINE_SOURCE" ls-files -z --cached --others --exclude-standard | (cd "$FAULTLINE_SOURCE" && xargs -0 tar c --ignore-failed-read 2>/dev/null) | tar x -C tree
 run 0 python3 "$FAULTLINE_SOURCE/tests/scripts/extending.py" tree
 run 0 "$FAULTLINE_SOURCE/scripts/check-tree" tree
+shared="$(grep -oE '", [0-9]+\}' tree/src/results/strategy_looks.cpp | sort | uniq -d)"
+[[ -z $shared ]] || {
+  echo "two strategies have one look:$shared"
+  exit 1
+}
 [[ ${FAULTLINE_EXTENDING-} == build ]] || exit 0
 
 run 0 cmake -S tree -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFAULTLINE_UNITY=ON -DBUILD_TESTING=ON -DFAULTLINE_REPORTS=OFF
