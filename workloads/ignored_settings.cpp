@@ -49,14 +49,22 @@ Ignored ignored_programs() {
 
 namespace {
 
+// The parameters of a group of settings, declared with their defaults, which the table remembers.
+template <typename Group>
+struct Shown {
+  explicit Shown(const Group& settings) {
+    group.declare(table);
+    group = settings;
+  }
+  Group group;
+  sim::ParameterTable table;
+};
+
 template <typename Group>
 void check_group(const Group& group, const char* kind, const Configuration& configuration, const AddConflict& add) {
   if (kind_of(configuration.workload).name == kind) return;
-  Group shown;  // declared with its defaults, which the table remembers
-  sim::ParameterTable table;
-  shown.declare(table);
-  shown = group;
-  for (const sim::Parameter& parameter : table.all()) {
+  const Shown<Group> shown(group);
+  for (const sim::Parameter& parameter : shown.table.all()) {
     if (parameter.get() == parameter.initial) continue;
     add({parameter.name, "workload.kind"}, fmt::format("only the kind '{}' looks at it", kind),
         fmt::format("{}, or set workload.kind to {}", at_default(parameter.name), kind));
@@ -71,15 +79,12 @@ void check_groups_of_kinds(const Configuration& configuration, const AddConflict
 }
 
 void check_ignored(const TransferConfig& w, const Ignored& ignored, const AddConflict& add) {
-  TransferConfig shown;  // declared with its defaults, which the table remembers
-  sim::ParameterTable table;
-  shown.declare(table);
-  shown = w;
+  const Shown<TransferConfig> shown(w);
   for (const IgnoredSetting& each : ignored) {
     const std::string_view key = each.key;
     // In an open loop these two belong to workload.arrivals, which is refused by itself.
     if (w.is_open() && (key == "workload.interval" || key == "workload.burst")) continue;
-    const sim::Parameter* parameter = table.find(key);
+    const sim::Parameter* parameter = shown.table.find(key);
     if (parameter == nullptr) throw std::logic_error("a kind ignores what is no parameter: " + std::string(key));
     if (parameter->get() == parameter->initial) continue;
     add({each.key, "workload.kind"}, each.reason, each.instead == nullptr ? at_default(each.key) : each.instead);

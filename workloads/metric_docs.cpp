@@ -2,6 +2,7 @@
 // What is said of metrics: units and descriptions of all that a point can have, and which of them count or add up.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "models/platform/instruments.hpp"
 #include "models/platform/nics.hpp"
@@ -32,6 +33,11 @@ bool is_sum_over_programs(std::string_view name) {
 std::string_view metric_in_program(std::string_view name) { return name.substr(name.find('.') + 1); }
 
 namespace {
+
+// Several kinds of workload, or registrations, may have a metric in common.
+void add_once(std::vector<MetricDoc>& docs, MetricDoc doc) {
+  if (std::ranges::find(docs, doc.name, &MetricDoc::name) == docs.end()) docs.push_back(std::move(doc));
+}
 
 // Of what a program's transfers came to.
 std::vector<MetricDoc> program_docs() {
@@ -75,10 +81,7 @@ std::vector<MetricDoc> program_docs() {
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
   for (const WorkloadKind& kind : workload_kinds()) {
-    // Several kinds may have a metric in common.
-    std::ranges::copy_if(kind.metrics, std::back_inserter(docs), [&docs](const MetricDoc& doc) {
-      return std::ranges::find(docs, doc.name, &MetricDoc::name) == docs.end();
-    });
+    for (const MetricDoc& doc : kind.metrics) add_once(docs, doc);
   }
   for (MetricDoc& doc : docs) doc.of_program = true;
   return docs;
@@ -132,12 +135,8 @@ std::vector<MetricDoc> metric_docs() {
            "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
       });
   for (const CounterMetric& c : platform::counter_metrics()) docs.push_back({c.metric, c.unit, c.description});
-  // Several policies may have a metric in common.
   for (const auto& policy : rdma::registration_policies()) {
-    for (const CounterMetric& c : policy->metrics()) {
-      if (std::ranges::find(docs, c.metric, &MetricDoc::name) != docs.end()) continue;
-      docs.push_back({c.metric, c.unit, c.description});
-    }
+    for (const CounterMetric& c : policy->metrics()) add_once(docs, {c.metric, c.unit, c.description});
   }
   for (const auto& kind : platform::nic_kinds()) {
     for (const CounterMetric& c : kind->metrics()) docs.push_back({c.metric, c.unit, c.description});
