@@ -65,6 +65,8 @@ struct MessageConfig {
   void declare(sim::ParameterTable& table);
   // How a message that is neither whole nor eager goes.
   Large way_of_large() const;
+  // Whether a message of so many bytes is eager, or goes within a small message, if there is a slot for it.
+  bool is_eager(std::uint64_t bytes) const { return way == Way::by_length ? bytes <= eager_bytes : way == Way::eager; }
   // Of the slots, those that messages may lie in until somebody receives them. Chunks always find one of the others.
   unsigned eager_slots() const { return slots / 2; }
 };

@@ -50,7 +50,7 @@ Task<void> Messenger::begin(cpu::Execution& thread, RequestId id) {
   const bool has_slot = has_eager_slot(to);
   const bool by_length = config_.way == Way::by_length;
   const bool is_whole = request.bytes <= (by_length ? config_.short_bytes : 0);
-  const bool is_eager = by_length ? request.bytes <= config_.eager_bytes : config_.way == Way::eager;
+  const bool is_eager = config_.is_eager(request.bytes);
   if (is_whole) {
     envelope.kind = PacketKind::whole;
     co_await touch(thread, request.memory.address, request.bytes, false);

@@ -129,9 +129,12 @@ TEST_CASE("messages: pages that nobody registers are made absent, whatever the s
   CHECK(eager["latency_mean"] == same["latency_mean"]);
   CHECK_FALSE(eager.notes_say("makes no page absent again"));
   CHECK(sent("resident", "eager", "16 KiB")["minor_faults"] == 0);
-  const Point cached = sent("pin-cache", "rendezvous-write", "64 KiB");
-  CHECK(cached["minor_faults"] == 0);
-  CHECK(cached.notes_say("workload.cold makes no page absent again"));
+  for (const char* way : {"rendezvous-write", "rendezvous-read", "pipeline"}) {
+    INFO(way);
+    const Point cached = sent("pin-cache", way, "64 KiB");
+    CHECK(cached["minor_faults"] == 0);
+    CHECK(cached.notes_say("workload.cold makes no page absent again"));
+  }
 }
 
 // What a way costs, from the parameters: an eager message pays two copies, and the data cross once.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/stream.hpp"
@@ -16,27 +18,25 @@ using sim::Task;
 
 namespace {
 
-// Whether messages of this length go by this way.
-bool is_large(const Configuration& configuration, messages::Large way) {
+// How messages of this length go, if the library carries them and they are not eager. (An eager one that finds no slot
+// is copied where its buffer cannot be registered.)
+std::optional<messages::Large> large_way(const Configuration& configuration) {
   const messages::MessageConfig& config = configuration.messages;
-  return config.way == messages::Way::by_length && configuration.workload.size > config.eager_bytes &&
-         config.large == way;
+  if (config.way == messages::Way::sockets || config.is_eager(configuration.workload.size)) return std::nullopt;
+  return config.way_of_large();
 }
 
-// Whether buffers are registered as a whole for messages of this length. (An eager one that finds no slot is copied
-// where its buffer cannot be; a pipeline copies what it cannot register.)
+// Whether buffers are registered as a whole for them. (A pipeline copies what it cannot register.)
 bool by_rendezvous(const Configuration& configuration) {
-  const messages::Way way = configuration.messages.way;
-  return way == messages::Way::rendezvous_read || way == messages::Way::rendezvous_write ||
-         is_large(configuration, messages::Large::rendezvous_read) ||
-         is_large(configuration, messages::Large::rendezvous_write);
+  const auto way = large_way(configuration);
+  return way == messages::Large::rendezvous_read || way == messages::Large::rendezvous_write;
 }
 
 // Whether buffers are registered at all, whole or in parts.
 bool registers_buffers(const Configuration& configuration) {
   const rdma::Abilities abilities = configuration.strategy.registration->abilities();
   return abilities.prepares_once || abilities.holds_all_added || by_rendezvous(configuration) ||
-         is_large(configuration, messages::Large::pipeline);
+         large_way(configuration) == messages::Large::pipeline;
 }
 
 }  // namespace
