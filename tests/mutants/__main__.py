@@ -71,6 +71,7 @@ class Work:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.digest = models_digest(self.root)
         self.lock = threading.Lock()
+        self.killers = {}
         if self.read("digest") != self.digest:
             for name in ("rejected", "reach.jsonl", "results.jsonl"):
                 (self.folder / name).unlink(missing_ok=True)
@@ -114,10 +115,11 @@ class Work:
         sites = self.all_sites()
         while True:
             if self.options.table:
-                numbers, gone = rewrite.choose_again(sites, self.options.table)
-                missing = len(gone) + len(self.rejected & set(numbers))
-                others = rewrite.choose(sites, 0, 2 * len(numbers) + missing, self.rejected | set(numbers))
-                numbers = sorted([n for n in numbers if n not in self.rejected] + others[:missing])
+                self.killers, gone = rewrite.choose_again(sites, self.options.table)
+                numbers = set(self.killers)
+                missing = len(gone) + len(self.rejected & numbers)
+                others = rewrite.choose(sites, 0, 2 * len(numbers) + missing, self.rejected | numbers)
+                numbers = sorted([*(numbers - self.rejected), *others[:missing]])
                 if missing:
                     say(f"    {missing} of the table are no more and give way to others")
             else:
@@ -134,9 +136,6 @@ class Work:
 
     # -- building -----------------------------------------------------------------------------------------------
 
-    def programs(self):
-        return [p for p in running.ORDER if any((self.root / "tests" / p).glob("*.cpp"))]
-
     def compile(self, mutants):
         """Builds the tests with all mutants in them; what the compiler refuses is rejected. True: it is built."""
         rewrite.write(self.root, self.source, mutants)
@@ -144,7 +143,7 @@ class Work:
             subprocess.run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=",
                             "-DCMAKE_CXX_FLAGS=-O1", "-DFAULTLINE_UNITY=ON", "-DFAULTLINE_REPORTS=OFF"],
                            check=True, stdout=subprocess.DEVNULL)
-        targets = [f"test_{program}" for program in self.programs()]
+        targets = [f"test_{program}" for program in running.programs(self.root)]
         command = ["cmake", "--build", self.build, "-j", str(self.options.jobs), "--target", *targets, "--", "-k", "0"]
         built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         (self.folder / "build.log").write_text(built.stdout)
@@ -163,7 +162,7 @@ class Work:
     def reach(self):
         """By test: whether it passes, how long it takes, which mutants it reaches. New tests only are run."""
         known = {tuple(k["test"]): k for k in self.lines("reach.jsonl")}
-        tests = running.test_names(self.build, self.programs(), self.root)
+        tests = running.test_names(self.build, running.programs(self.root), self.root)
         left = [t for t in tests if t not in known]
         if left:
             say(f"==> Running {len(left)} tests without a mutant")
@@ -201,7 +200,8 @@ class Work:
                 tried = {tuple(t) for t in result["passed"]} if result else set()
                 tests = [k for k in known if number in k["reached"] and tuple(k["test"]) not in tried]
                 if tests or result is None:
-                    left.append((number, site, sorted(tests, key=running.order_of(site.room))))
+                    order = running.order_of(site.room, self.killers.get(number))
+                    left.append((number, site, sorted(tests, key=order)))
         if left:
             say(f"==> Trying {len(left)} mutants")
         begun, done = time.monotonic(), 0

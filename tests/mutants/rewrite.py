@@ -42,21 +42,24 @@ def choose(sites, seed, count, rejected=()):
 
 
 def choose_again(sites, table):
-    """Those of a table that an earlier run wrote: by what they change, wherever it stands now."""
+    """Those of a table that an earlier run wrote: by what they change, wherever it stands now. By number the test that
+    killed the mutant then, if one did; and the lines that stand for none."""
     by_key = {}
     for number, site in enumerate(sites):
         by_key.setdefault(site.key(), []).append(number)
-    chosen, gone = [], []
+    killers, gone = {}, []
     for line in table.read_text().splitlines()[1:]:
-        _, place, function, change, *_ = line.split("\t")
+        _, place, function, change, *fate = line.split("\t")
         file, _, at = place.rpartition(":")
         before, _, after = change.partition(" -> ")
-        found = [n for n in by_key.get((file, function, before, after), []) if n not in chosen]
+        found = [n for n in by_key.get((file, function, before, after), []) if n not in killers]
         if found:
-            chosen.append(min(found, key=lambda n: abs(sites[n].line - int(at))))
+            number = min(found, key=lambda n: abs(sites[n].line - int(at)))
+            killer = re.match(r"killed by (.*?)( \(too slow\))?(; WRONGLY LISTED.*)?$", "".join(fate))
+            killers[number] = killer[1] if killer else None
         else:
             gone.append(line)
-    return sorted(chosen), gone
+    return killers, gone
 
 
 def render(text, inside, begin, end):

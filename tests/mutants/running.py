@@ -12,11 +12,15 @@ from pathlib import Path
 
 from . import sites as finding
 
-# After the room's own tests those of the rooms that use it, in this order.
-ORDER = ["sim", "trace", "memory", "soc", "network", "cpu", "smmu", "nic_exanest", "os", "rdma", "driver_mmu500", "driver_exanest", "workloads", "platform",
-         "traces", "properties"]
+WHOLE = ["workloads", "traces", "properties"]  # the tests of what stands on all rooms
 MOST_MUTANTS = 65536  # as mutant.hpp has it
 MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, not the machine
+
+
+def programs(root):
+    """The test programs of all rooms of models/, and then those of what stands on them."""
+    rooms = [p.relative_to(root / "models") for p in sorted((root / "models").rglob("*")) if p.is_dir()]
+    return [finding.program_of(r) for r in rooms if any((root / "tests" / r).glob("*.cpp"))] + WHOLE
 
 
 def folder_of(program):
@@ -84,11 +88,17 @@ def reach(build, test, seconds):
             "said": "" if passed else last}
 
 
-def order_of(room):
-    """Sorts a room's own tests before those of the rooms that use it, and short ones before long ones."""
+def name_of(test):
+    return ":".join(test[:2])
+
+
+def order_of(room, killer):
+    """Sorts the test that has killed the mutant before to the front, then the room's own tests before those of other
+    rooms and of the whole, and short ones before long ones."""
     def key(known):
         program = known["test"][0]
-        return (program != room, ORDER.index(program) if known["took"] > 1 else 0, known["took"])
+        return (name_of(known["test"]) != killer, program != room, known["took"] > 1 and program in WHOLE,
+                known["took"])
     return key
 
 
@@ -99,6 +109,6 @@ def try_mutant(build, number, tests):
         passed, _, last = run_test(build, known["test"], 10 * known["took"] + 10, {"FAULTLINE_MUTANT": str(number)})
         if not passed:
             how = " (too slow)" if last == "too slow" else ""
-            return ":".join(known["test"][:2]) + how, passed_all
+            return name_of(known["test"]) + how, passed_all
         passed_all.append(known["test"])
     return None, passed_all

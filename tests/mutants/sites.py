@@ -26,6 +26,12 @@ BATCH = 8  # sources that are read at once, as cmake/Toolchain.cmake compiles th
 PREFIXES = {"nic": "nic", "drivers": "driver"}
 
 
+def program_of(folder):
+    """What the test program of a folder of models/ is called."""
+    first, *rest = folder.parts
+    return f"{PREFIXES[first]}_{rest[0]}" if first in PREFIXES and rest else first
+
+
 @dataclass
 class Site:
     """One possible mutant. `parts` is what replaces [begin, end): texts, and ranges of the source itself. A range is
@@ -44,8 +50,7 @@ class Site:
     @property
     def room(self):
         """As its test program is called."""
-        _, first, second, *_ = self.file.split("/")
-        return f"{PREFIXES[first]}_{second}" if first in PREFIXES else first
+        return program_of(Path(self.file).parent.relative_to("models"))
 
     def key(self):
         """Says which mutant it is without its line, so that lines may move."""

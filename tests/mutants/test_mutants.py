@@ -127,6 +127,23 @@ class Mutants(unittest.TestCase):
         self.assertEqual(running.folder_of("driver_mmu500"), "drivers/mmu500")
         self.assertEqual(running.folder_of("rdma"), "rdma")
 
+    def test_the_tests_of_all_rooms_are_tried(self):
+        root = Path(finding.__file__).parents[2]
+        programs = running.programs(root)
+        self.assertLessEqual({"sim", "messages", "nic_elan", "nic_exanest", "nic_path", "driver_mmu500", "workloads"},
+                             set(programs))
+        self.assertEqual(len(programs), len(set(programs)))
+        for program in programs:
+            self.assertTrue(any((root / "tests" / running.folder_of(program)).glob("*.cpp")), program)
+
+    def test_what_killed_a_mutant_before_is_tried_first(self):
+        known = [{"test": [program, "a", "0"], "took": took}
+                 for program, took in (("workloads", 9), ("os", 3), ("workloads", 0.1), ("smmu", 2), ("traces", 5))]
+        def ordered(killer):
+            return [(k["test"][0], k["took"]) for k in sorted(known, key=running.order_of("smmu", killer))]
+        self.assertEqual(ordered(None), [("smmu", 2), ("workloads", 0.1), ("os", 3), ("traces", 5), ("workloads", 9)])
+        self.assertEqual(ordered("traces:a")[0], ("traces", 5))
+
     def test_constants_texts_and_types_are_left_alone(self):
         for line in ("constexpr int kConstant", "static_assert(kConstant", "enum Kind", "std::array<int",
                      "int counted", "static_assert(twice"):
@@ -183,10 +200,13 @@ class Mutants(unittest.TestCase):
     def test_a_table_finds_its_mutants_where_lines_have_moved(self):
         site = self.sites[3]
         table = self.tree / "table.txt"
-        table.write_text(f"mutant\tplace\tfunction\tchange\n7\t{site.file}:{site.line + 40}\t{site.function}\t"
-                         f"{site.before} -> {site.after}\n8\tmodels/toy/gone.cpp:1\tf\ta -> b\n")
-        chosen, gone = rewrite.choose_again(self.sites, table)
-        self.assertEqual(([self.sites[n].key() for n in chosen], len(gone)), ([site.key()], 1))
+        line = f"7\t{site.file}:{site.line + 40}\t{site.function}\t{site.before} -> {site.after}"
+        for fate, killer in (("", None), ("\tsurvived 3 tests", None), ("\tkilled by os:a: b (c)", "os:a: b (c)"),
+                             ("\tkilled by os:a: b (c) (too slow)", "os:a: b (c)")):
+            table.write_text(f"mutant\tplace\tfunction\tchange\n{line}{fate}\n8\tmodels/toy/gone.cpp:1\tf\ta -> b\n")
+            killers, gone = rewrite.choose_again(self.sites, table)
+            self.assertEqual({self.sites[n].key(): k for n, k in killers.items()}, {site.key(): killer})
+            self.assertEqual(len(gone), 1)
 
     def test_the_list_of_those_that_change_nothing_is_well_formed(self):
         listed = equivalents.read(Path(finding.__file__).parent / "equivalent.txt")
