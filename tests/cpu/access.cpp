@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/cpu/bench.hpp"
+#include "tests/support/axi_mocks.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -96,6 +97,26 @@ TEST_CASE("a core's bulk traffic goes where it is sent: outside of the memory it
   sc_core::sc_start();
   CHECK(b.node.counted("memory.cpu_bulk_bytes") == 0);
   CHECK(b.node.counted("memory.address_errors") > 0);
+}
+
+// The memory of this project takes the same time for both; another one need not.
+TEST_CASE("a core's bulk traffic says whether it reads or writes") {
+  Node node;
+  const cpu::CpuConfig config;
+  const cpu::SchedRules rules;
+  cpu::Cpu cpu("cpu", config, node.context, rules);
+  Registers registers("registers", node.context);
+  LatencyMemory memory("memory", 0ns, false, node.context);
+  cpu.mmio.bind(registers.socket);
+  cpu.memory.bind(memory.in);
+  sim::TaskGroup tasks;
+  const auto copy = [&](Execution& thread) -> Task<void> {
+    co_await cpu.memory_bulk(thread, Work::system, 0, 4096, ByteRate{6'000'000'000}, false);
+    co_await cpu.memory_bulk(thread, Work::system, 8192, 4096, ByteRate{6'000'000'000}, true);
+  };
+  tasks.start(copy(cpu.new_thread("copy")));
+  sc_core::sc_start();
+  CHECK(memory.commands == std::vector{tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND});
 }
 
 TEST_CASE("zeroing faster than memory goes at memory's rate") {

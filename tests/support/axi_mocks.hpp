@@ -99,6 +99,7 @@ class LatencyMemory : public sc_core::sc_module {
   }
   sim::TargetSocket<LatencyMemory> in;
   std::vector<sim::TimeSequence> requests;
+  std::vector<tlm::tlm_command> commands;  // of the requests
   std::set<std::uint64_t> bad_pages;
   std::map<std::uint64_t, sim::Time> slow_pages;  // and how much later
 
@@ -118,6 +119,7 @@ class LatencyMemory : public sc_core::sc_module {
     }
     request_of_[train.number] = requests.size();
     requests.push_back(train.times);
+    commands.push_back(payload.get_command());
     const std::uint64_t page = payload.get_address() / sim::kPageBytes;
     const auto slow = slow_pages.find(page);
     const bool bad = bad_pages.contains(page);
