@@ -40,6 +40,22 @@ Point run_mutant(const Settings& settings, Mutate mutate) {
   return read_point(Child([&c] { return written(workloads::run_point(c, 1)); }, 120).text());
 }
 
+// Keeps each change of its process waiting, after the NIC's driver has been told.
+class SlowNotifier : public os::MmuNotifier {
+ public:
+  explicit SlowNotifier(sim::EventLoop& loop) : loop_(loop) {}
+  unsigned changes = 0;  // that are over
+  Task<bool> begin(cpu::Execution&, os::TableChange) override {
+    co_await loop_.delay(100us);
+    co_return true;
+  }
+  void end(os::Range) override { ++changes; }
+  void drop(os::Range, os::Taking) override {}
+
+ private:
+  sim::EventLoop& loop_;
+};
+
 const Settings kPushed = preset("nic-mmu/pushed");
 
 Settings moving(const char* translate, const char* mechanism = "move-pages") {
@@ -103,6 +119,28 @@ TEST_CASE("pages that move in mid-train leave no stale access, with hooks, and w
   const Point deaf = run_mutant(moving("pushed"), [](elan::NicConfig& c) { c.driver.hears_changes = false; });
   CHECK(deaf.count("stale_accesses") > 0);
   CHECK(deaf.count("data_errors") > 0);
+}
+
+TEST_CASE("a page whose change waits for another notifier is not loaded again") {
+  const Facts f = played(nic_mmu(), machine_with_elan(), [](TwoProcesses& p, Facts& facts) -> Task<void> {
+    const Buffers b = buffers(p, 16 * kPage);
+    SlowNotifier slow(p.cluster.loop);
+    p.there->vm().add_notifier(p.there->process(), slow);
+    p.start(kernel_does(p, *p.there, [&b](cpu::Execution& exec, os::Vm& vm, os::Process& process) -> Task<void> {
+      co_await migrate(exec, vm, process, b.remote, b.length);
+    }));
+    facts["done"] = 0;
+    while (slow.changes < 16) {
+      const Status status = co_await transfer(p, b);
+      facts["done"] += status == Status::done ? 1 : 0;
+    }
+    facts["right"] = arrived(p, b);
+    co_await p.there->vm().remove_notifier(p.there->process(), slow);
+  });
+  CHECK(f.at("finished") == 1);
+  CHECK(f.at("done") > 1);
+  CHECK(f.at("right") == 1);
+  CHECK(f.at("stale") == 0);
 }
 
 TEST_CASE("an invalidation waits for accesses that are under way") {
@@ -331,6 +369,7 @@ TEST_CASE("a veto keeps pages from migration that the hooks alone would give awa
   CHECK(gives.count("faults") > 0);
   CHECK(keeps.count("nic_vetoes") > 0);
   CHECK(keeps.count("faults") == 0);
+  CHECK(keeps.count("nic_loads") == 0);  // what has stayed is not loaded again
 }
 
 TEST_CASE("a trap that finds the FIFO full is made up for") {
