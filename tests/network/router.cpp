@@ -209,7 +209,7 @@ TEST_CASE("a packet to a node that does not exist is lost and counted, and its s
   config.buffer_cells = 4;
   config.injection_cells = 4;
   NetworkRig rig("n", kQfdb, config, 16);
-  rig.source(0).post(cells(9, 1us, 16));
+  rig.source(0).post(cells(4, 1us, 16));  // there are 0 to 3
   rig.source(0).post(cells(1, 2us, 1));
   sc_core::sc_start();
   CHECK(rig.total("network.undeliverable_cells") == 16);
