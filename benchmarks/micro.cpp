@@ -150,7 +150,7 @@ void trace_unheard(benchmark::State& state) {
   sim::Trace trace;
   for (auto _ : state) {
     benchmark::DoNotOptimize(trace);
-    if (trace.records()) trace.level(sim::Time{1000}, {1, exanest::track::kSendQueue, 0}, 3);
+    if (trace.records()) trace.level(sim::Time{1000}, {1, nic::track::kSendQueue, 0}, 3);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()));
 }
