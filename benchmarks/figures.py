@@ -90,8 +90,6 @@ MICRO = ["--benchmark_format=json", "--benchmark_min_time=0.0{n}", "--benchmark_
          "--benchmark_enable_random_interleaving=true"]
 RUNS = {
     "micro": Run("bench_micro", [*MICRO, "--benchmark_repetitions=7"], 5, 5),
-    "yardstick": Run(
-        "bench_micro", [*MICRO, "--benchmark_repetitions=3", "--benchmark_filter=^kernel_wakeup/1$"], 5, 0.5),
     "stream": transfers(RESIDENT, "4 MiB", "none", 4, 4, 1.5),
     "stream_huge": transfers(HUGE, "4 MiB", "none", 4, 4, 1),
     "fault": transfers(FAULTING, "4 KiB", "destination", 1, 300, 1),
@@ -329,7 +327,7 @@ FIGURES |= {
         "host time of a cell-hop at 1024 nodes over that at 16, whole model with faults, permutation", at_most=3),
 }
 
-# Without a goal: what the figures are made of, in host time. --check compares those marked in CHECKED.
+# Without a goal: what the figures are made of, in host time. --against compares those in CHECKED.
 COSTS = {
     "kernel_wakeup_1": Figure(["micro"], micro("kernel_wakeup/1"), "ns", "SC_METHOD wake-up, one pending"),
     "kernel_wakeup_100": Figure(["micro"], micro("kernel_wakeup/100"), "ns", "the same among 100 pending"),
@@ -357,5 +355,5 @@ for case in (*FLOWS, "irregular", *LOADS):
         if f"{side}_{case}" in RUNS:
             COSTS[f"hop_{side}_{case}"] = Figure(
                 [f"{side}_{case}"], ns_per(f"{side}_{case}", "hops"), "ns", f"{what}, flows: {case}")
-# Not the kernel itself, which is the yardstick, nor what is not ours.
+# Not the kernel itself, nor what else is not ours.
 CHECKED = [name for name in COSTS if not name.startswith(("kernel_", "hop_ns3_"))]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs what figures.py lists, one after the other on one core, in rounds."""
+import itertools
 import json
 import os
 import re
@@ -61,14 +62,14 @@ def read_result(program, output):
     return result
 
 
-def command_of(name, n):
+def command_of(name, n, programs=PROGRAMS):
     run = RUNS[name]
-    return [str(PROGRAMS / run.program), *(argument.format(n=n) for argument in run.args)]
+    return [str(programs / run.program), *(argument.format(n=n) for argument in run.args)]
 
 
-def execute(name, n, cpu):
+def execute(name, n, cpu, programs):
     run = RUNS[name]
-    if not (PROGRAMS / run.program).exists():
+    if not (programs / run.program).exists():
         package = PACKAGES.get(run.program)
         missing = f": {package} is not installed (scripts/setup --benchmark)" if package else ""
         raise Unmeasured(f"{run.program} was not built{missing}")
@@ -79,7 +80,7 @@ def execute(name, n, cpu):
         os.sched_setaffinity(0, {cpu})
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    child = subprocess.Popen(command_of(name, n), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    child = subprocess.Popen(command_of(name, n, programs), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env={**os.environ, "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"}, preexec_fn=in_child)
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -97,25 +98,29 @@ def execute(name, n, cpu):
 
 
 class Measurement:
-    """Rounds of runs. A run that failed once is not tried again, and every figure that needs it has the reason."""
+    """Rounds of runs. A run that failed once is not tried again, and every figure that needs it has the reason. With
+    `against`, a folder of another build's programs, these do each run, too, just before."""
 
-    def __init__(self, runs, quick, cpu, yardstick=False):
+    def __init__(self, runs, quick, cpu, against=None):
         self.runs = runs
-        self.yardstick = yardstick  # measure a wake-up before each run, not once a round
         self.quick = quick
         self.cpu = cpu
-        self.n = {name: RUNS[name].n for name in (*runs, "yardstick")}
+        self.n = {name: RUNS[name].n for name in runs}
         self.reasons = {}
         self.fixed = {}  # results of runs that happen once
-        self.rounds = []
+        self.builds = {PROGRAMS: []} if against is None else {against: [], PROGRAMS: []}  # of each its rounds
 
-    def attempt(self, name, progress, stage):
+    @property
+    def rounds(self):
+        return self.builds[PROGRAMS]
+
+    def attempt(self, name, progress, stage, programs=PROGRAMS):
         progress.begin(name, stage)
         start = time.monotonic()
         try:
-            return execute(name, self.n[name], self.cpu)
+            return execute(name, self.n[name], self.cpu, programs)
         except Unmeasured as why:
-            self.reasons[name] = str(why)
+            self.reasons[name] = str(why) if programs == PROGRAMS else f"{programs}: {why}"
             return None
         finally:
             progress.guess[name] = time.monotonic() - start
@@ -138,53 +143,40 @@ class Measurement:
         return [name for name in self.runs if not RUNS[name].once]
 
     def measure(self, repeats):
-        jobs = self.repeated() * repeats + (self.first_runs() if not self.rounds else [])
-        if self.yardstick:
-            jobs += ["yardstick"] * repeats * len(self.repeated())
+        jobs = self.repeated() * repeats * len(self.builds) + (self.first_runs() if not self.rounds else [])
         progress = Progress(jobs)
         if not self.rounds:
             self.calibrate(progress)
         for i in range(repeats):
-            results = dict(self.fixed)
-            for name in self.repeated():
-                if self.yardstick:
-                    wakeup = self.attempt("yardstick", progress, f"round {i + 1} of {repeats}")
-                    results[f"wake-up before {name}"] = wakeup["kernel_wakeup/1"] if wakeup else None
+            results = {programs: dict(self.fixed) for programs in self.builds}
+            for name, programs in itertools.product(self.repeated(), self.builds):
                 if name in self.reasons:
                     progress.left.remove(name)
                     continue
-                result = self.attempt(name, progress, f"round {i + 1} of {repeats}")
+                result = self.attempt(name, progress, f"round {i + 1} of {repeats}", programs)
                 if result:
-                    results[name] = result
-            self.rounds.append(results)
+                    results[programs][name] = result
+            for programs, rounds in self.builds.items():
+                rounds.append(results[programs])
         progress.end()
 
-    def values(self, figure):
+    def values(self, figure, programs=PROGRAMS):
         """The figure in each round; raises Unmeasured."""
         for run in figure.runs:
             if run in self.reasons:
                 raise Unmeasured(self.reasons[run])
-        for results in self.rounds:
+        for results in self.builds[programs]:
             reason = figure.guard(results)
             if reason:
                 raise Unmeasured(reason)
-        return [figure.value(results) for results in self.rounds]
+        return [figure.value(results) for results in self.builds[programs]]
 
-    def in_wakeups(self, cost):
-        """A cost in the wake-ups that were measured just before its runs, median over the rounds; None without."""
-        try:
-            values = self.values(cost)
-        except Unmeasured:
-            return None
-        if "yardstick" in self.reasons:
-            return None
-        kernels = [statistics.mean(results[f"wake-up before {run}"] for run in cost.runs) for results in self.rounds]
-        return statistics.median(value / kernel for value, kernel in zip(values, kernels))
-
-    def unsteadiness(self):
-        """How much the yardstick itself varied: the machine's speed, not the simulator's."""
-        wakeups = [r for results in self.rounds for r in results.values() if isinstance(r, float)]
-        return spread_of(wakeups) if wakeups else 0.0
+    def ratios(self, cost):
+        """The cost in each round over that of the other build; raises Unmeasured."""
+        before, now = (self.values(cost, programs) for programs in self.builds)
+        if min(before) <= 0:
+            raise Unmeasured("what it is the difference of is within noise")
+        return [n / b for n, b in zip(now, before)]
 
     def busy(self):
         """Wall-clock time over CPU time of the runs: what others took of the machine."""

@@ -17,9 +17,6 @@ def warnings_of(measurement):
     warnings = list(train_warnings(measurement.rounds[0]))
     if measurement.busy() > 1.1:
         warnings.append(f"the machine was busy: wall-clock time was {measurement.busy():.1f} times the CPU time")
-    if measurement.unsteadiness() > 0.25:
-        warnings.append(f"the machine's speed varied: the time of a wake-up by {measurement.unsteadiness():.0%}. "
-                        "What was measured says little; leave the machine alone and measure again")
     for warning in warnings:
         say(f"warning: {warning}")
     return warnings

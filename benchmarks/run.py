@@ -2,27 +2,25 @@
 """The command line of scripts/benchmark, which builds the programs and calls this."""
 import argparse
 import difflib
-import json
 import os
 import shlex
 import signal
+import statistics
 import sys
 from pathlib import Path
 
 import scaling
-from figures import CHECKED, COSTS, FIGURES, ROOT, RUNS
-from measurement import Measurement, command_of, figures_of, runs_for, say
-from report import meta_of, number, print_costs, print_figures, report_of, warnings_of, write_json
+from figures import CHECKED, COSTS, FIGURES, RUNS
+from measurement import Measurement, Unmeasured, command_of, figures_of, runs_for, say
+from report import meta_of, print_costs, print_figures, report_of, warnings_of, write_json
 
-BASELINE = ROOT / "benchmarks/baseline.json"
-WORSE_BY = 0.25  # --check
+WORSE_BY = 0.25  # --against
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, prog="scripts/benchmark", usage="see --help")
     parser.add_argument("--json")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--write-baseline", action="store_true")
+    parser.add_argument("--against", type=Path)  # a folder of programs; scripts/benchmark: of a commit
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--figure")
     parser.add_argument("--command", choices=list(RUNS), metavar="RUN")
@@ -38,9 +36,9 @@ def parse(arguments):
                          + " All: " + ", ".join(FIGURES))
     if options.repeats is not None and options.repeats < 1:
         parser.error("--repeats takes a number from 1 on")
-    modes = [options.check, options.write_baseline, options.scaling, options.only, options.command]
+    modes = [options.against, options.scaling, options.only, options.command]
     if sum(map(bool, modes)) > 1:
-        parser.error("only one of --check, --write-baseline, --scaling, --only and --command")
+        parser.error("only one of --against, --scaling, --only and --command")
     if options.figure and not options.scaling:
         parser.error("--figure goes with --scaling")
     for name, path in (("--json", options.json), ("--figure", options.figure)):
@@ -49,36 +47,19 @@ def parse(arguments):
     return options
 
 
-def checked_in_wakeups(measurement, names=CHECKED):
-    found = {name: measurement.in_wakeups(COSTS[name]) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
+def compared(measurement, names):
+    """Of each cost that could be measured its ratios, and of the others why not."""
+    ratios, reasons = {}, {}
+    for name in names:
+        try:
+            ratios[name] = measurement.ratios(COSTS[name])
+        except Unmeasured as why:
+            reasons[name] = str(why)
+    return ratios, reasons
 
 
-def check(measurement, repeats):
-    """The costs that are worse than the baseline, and those that could not be measured. What looks worse is measured
-    again before it is called worse."""
-    baseline = json.loads(BASELINE.read_text())["in_wakeups"]
-    now = checked_in_wakeups(measurement)
-
-    def worse():
-        return [name for name in baseline if name in now and now[name] > baseline[name] * (1 + WORSE_BY)]
-
-    if worse():
-        say(f"Worse than the baseline by more than {WORSE_BY:.0%}, measuring again: {', '.join(worse())}")
-        again = Measurement(runs_for([COSTS[name] for name in worse()]), measurement.quick, measurement.cpu, True)
-        again.measure(2 * repeats)
-        now |= checked_in_wakeups(again, worse())
-    print(f"{'cost in wake-ups':<24} {'baseline':>10} {'now':>10} {'change':>8}")
-    for name, before in baseline.items():
-        if name in now:
-            flag = f"  WORSE by more than {WORSE_BY:.0%}" if name in worse() else ""
-            print(f"{name:<24} {number(before):>10} {number(now[name]):>10} {now[name] / before - 1:>+8.0%}{flag}")
-    lost = [name for name in baseline if name not in now]
-    for name in lost:
-        runs = COSTS[name].runs if name in COSTS else []
-        why = [measurement.reasons[run] for run in runs if run in measurement.reasons]
-        print(f"{name:<24} not measured: {(why or ['no such cost, or no yardstick'])[0]}")
-    return worse(), lost
+def is_worse(ratios):
+    return statistics.median(ratios) > 1 + WORSE_BY
 
 
 def main_scaling(options, repeats, cpu):
@@ -95,21 +76,29 @@ def main_scaling(options, repeats, cpu):
     return 0 if drawn and not measurement.reasons else 3
 
 
-def main_check(options, repeats, cpu):
-    """--check and --write-baseline."""
-    measurement = Measurement(runs_for([COSTS[name] for name in CHECKED]), options.quick, cpu, True)
-    measurement.measure(repeats)
-    worse, lost = check(measurement, repeats) if options.check else ([], [])
-    costs = figures_of(["kernel_wakeup_1", *CHECKED], COSTS, measurement)
-    report = report_of({}, costs, warnings_of(measurement), meta_of(measurement, options))
+def main_against(options, repeats, cpu):
+    """What looks worse is measured again before it is called worse."""
+    def measure(names, rounds):
+        measurement = Measurement(runs_for([COSTS[name] for name in names]), options.quick, cpu, options.against)
+        measurement.measure(rounds)
+        return measurement, *compared(measurement, names)
+
+    measurement, ratios, reasons = measure(CHECKED, repeats)
+    worse = [name for name in ratios if is_worse(ratios[name])]
+    if worse:
+        say(f"Worse by more than {WORSE_BY:.0%}, measuring again: {', '.join(worse)}")
+        ratios |= measure(worse, 2 * repeats)[1]
+    print(f"{'host time, now / then':<24} {'median':>7} {'least':>7} {'most':>7}")
+    for name, found in ratios.items():
+        flag = f"  WORSE by more than {WORSE_BY:.0%}" if is_worse(found) else ""
+        print(f"{name:<24} {statistics.median(found):>7.2f} {min(found):>7.2f} {max(found):>7.2f}{flag}")
+    for name, reason in reasons.items():
+        print(f"{name:<24} not measured: {reason}")
+    warnings = warnings_of(measurement)
     if options.json:
-        write_json(options.json, report)
-    if options.write_baseline:
-        print_costs(costs)
-        meta = {key: report["meta"][key] for key in ("commit", "cpu", "compiler", "versions", "repeats")}
-        write_json(BASELINE, {"in_wakeups": checked_in_wakeups(measurement), "meta": meta})
-        say(f"written: {BASELINE.relative_to(ROOT)}")
-    return 1 if worse else 3 if lost else 0
+        write_json(options.json, {"ratios": ratios, "meta": {
+            **meta_of(measurement, options), "against": str(options.against), "reasons": reasons, "warnings": warnings}})
+    return 1 if any(map(is_worse, ratios.values())) else 3 if reasons else 0
 
 
 def main_figures(options, repeats, cpu):
@@ -136,8 +125,8 @@ def main(options):
         return 0
     if options.scaling:
         return main_scaling(options, repeats, cpu)
-    if options.check or options.write_baseline:
-        return main_check(options, repeats, cpu)
+    if options.against:
+        return main_against(options, repeats, cpu)
     return main_figures(options, repeats, cpu)
 
 
