@@ -156,7 +156,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
 }};
 
 namespace detail {
-constexpr bool in_order() {
+consteval bool in_order() {
   for (std::size_t i = 0; i < kChanges.size(); ++i) {
     if (kChanges[i].change != static_cast<Change>(i)) return false;
     if (i > 0 && kChanges[i].since < kChanges[i - 1].since) return false;
