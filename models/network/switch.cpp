@@ -174,12 +174,10 @@ void Switch::take_back(unsigned index, Time from) {
       }
     }
   }
-  for (const auto& [queue, start] : queues) {
-    Queue& q = queues_[queue];
-    q.free = last_departure(queue, index);
-    if (q.leaves_by != kNowhere && q.leaves_by != index) arm(q.leaves_by);
-  }
-  arm(index);  // others that wait may go earlier
+  for (const auto& [queue, start] : queues) queues_[queue].free = last_departure(queue, index);
+  // Others that wait may go earlier. The first cell of each of these queues leaves here, or by an output from which this
+  // was called, or is the cell that arrives: those outputs are armed by their callers.
+  arm(index);
 }
 
 // Trains of the queue that are ahead there.
