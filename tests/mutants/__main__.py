@@ -185,7 +185,7 @@ class Work:
                 say(f"warning: {':'.join(test[:2])} fails without a mutant and is left out: {known[test]['said'][-200:]}")
         return [known[t] for t in tests if known[t]["passed"]]
 
-    def run(self, mutants):
+    def run(self, mutants, listed):
         known = self.reach()
         if self.options.longest is not None:
             known = [k for k in known if k["took"] <= self.options.longest]
@@ -202,6 +202,8 @@ class Work:
                 if tests or result is None:
                     order = running.order_of(site.room, self.killers.get(number))
                     left.append((number, site, sorted(tests, key=order)))
+        # What takes all tests that reach it last: what is listed to change nothing.
+        left.sort(key=lambda task: (task[1].key() in listed, self.killers.get(task[0]) is None))
         if left:
             say(f"==> Trying {len(left)} mutants")
         begun, done = time.monotonic(), 0
@@ -263,7 +265,7 @@ def main():
     say(f"==> Building {len(mutants)} mutants in {work.build}")
     while not work.compile(mutants):
         mutants = work.choose()
-    results = work.run(mutants)
+    results = work.run(mutants, listed)
     lines, dead, alive = table(mutants, results, listed)
     out = options.out or work.folder / "table.txt"
     out.write_text("mutant\tplace\tfunction\tchange\tfate\n" + "".join(line + "\n" for line in lines))
