@@ -175,8 +175,8 @@ void Switch::take_back(unsigned index, Time from) {
     }
   }
   for (const auto& [queue, start] : queues) queues_[queue].free = last_departure(queue, index);
-  // Others that wait may go earlier. The first cell of each of these queues leaves here, or by an output from which this
-  // was called, or is the cell that arrives: those outputs are armed by their callers.
+  // Others that wait may go earlier. The first cell of each of these queues leaves here, or by an output from which
+  // this was called, or is the cell that arrives: those outputs are armed by their callers.
   arm(index);
 }
 
