@@ -12,26 +12,13 @@
 
 #include "models/messages/protocol.hpp"
 #include "models/messages/request.hpp"
+#include "models/messages/socket_config.hpp"
 #include "models/os/ipc.hpp"
 #include "models/rdma/endpoint.hpp"
-#include "models/sim/parameters.hpp"
 
 namespace faultline::messages {
 
 using namespace std::chrono_literals;
-
-struct SocketConfig {
-  std::uint64_t segment = 16384;
-  unsigned window = 8;
-  unsigned acknowledge_every = 2;
-  sim::Time call = 800ns;
-  sim::Time transmit = 3us;
-  sim::Time receive = 4us;
-  sim::Time acknowledge = 1500ns;
-  sim::Time timeout = 200ms;
-
-  void declare(sim::ParameterTable& table);
-};
 
 class Socket {
  public:
