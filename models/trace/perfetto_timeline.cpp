@@ -191,7 +191,10 @@ void PerfettoTimeline::transfer_step(const StepRecord& record, Transfer& of) {
   const std::uint64_t flow = flow_of(record.key.transfer);
   const std::span<const std::uint64_t> flows(&flow, 1);
   const bool last = record.step->mark == Mark::transfer_over;
-  step_slice(record, of, of.last, record.step->phase.label, last ? Flows{{}, flows} : Flows{flows, {}});
+  const bool is_told = record.step->mark == Mark::target_notified;
+  step_slice(record, of, is_told ? of.placed : of.last, record.step->phase.label,
+             last ? Flows{{}, flows} : Flows{flows, {}});
+  if (is_told) return;  // beside what goes on at the source
   of.last = record.at;
   of.turned_to = record.at;
 }
@@ -214,7 +217,7 @@ void PerfettoTimeline::part_step(const StepRecord& record, Transfer& of) {
   part.last = record.at;
   part.step = record.step;
   if (record.step->mark == Mark::part_begins) of.turned_to = record.at;
-  if (record.step->mark == Mark::part_placed) of.last = std::max(of.last, record.at);
+  if (record.step->mark == Mark::part_placed) of.placed = std::max(of.placed, record.at);
   if (over) {
     part.done = true;
     of.last = std::max(of.last, record.at);

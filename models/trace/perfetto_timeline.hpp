@@ -87,6 +87,7 @@ class PerfettoTimeline : public sim::Timeline {
   struct Transfer {
     std::uint32_t number = 0;
     Time last{0};                        // step of the whole transfer
+    Time placed{0};                      // what the target has of it so far
     Time turned_to{0};                   // the NIC had last something to do with it
     std::vector<sim::StepRecord> early;  // steps that came before its post was told
     std::unordered_map<std::uint32_t, Part> parts;

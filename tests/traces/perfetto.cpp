@@ -133,6 +133,35 @@ TEST_CASE("A fault is a chain in the order in which it happens") {
   CHECK(interrupt->end >= block[7].at);
 }
 
+// The last acknowledgement may come before the target's process is told, or after.
+TEST_CASE("A notice begins when all is placed, and its source's notification when all is acknowledged") {
+  const auto [point, line, trace] = record(test::preset("resident") + Settings{{"workload.kind", "ping-pong"},
+                                                                               {"workload.notify", "word"},
+                                                                               {"workload.size", "40 KiB"},
+                                                                               {"workload.iterations", 1},
+                                                                               {"workload.warmup", 0}});
+  const auto on_node = [&](const PerfettoSlice& slice) {
+    const std::string path = trace.path_of(slice.track);
+    return path.find("steps of transfers") == std::string::npos ? "" : path.substr(0, 6);
+  };
+  const auto last_end = [&](const std::string& name, const std::string& node) {
+    std::uint64_t end = 0;
+    for (const auto& slice : trace.slices) {
+      if (slice.name == name && on_node(slice) == node) end = std::max(end, slice.end);
+    }
+    return end;
+  };
+  unsigned found = 0;
+  for (const auto& slice : trace.slices) {
+    const bool is_notice = slice.name == "notified";
+    if (!is_notice && slice.name != "notification") continue;
+    ++found;
+    CHECK(slice.at == last_end(is_notice ? "placed" : "acknowledgement", on_node(slice)));
+    CHECK(slice.end > slice.at);
+  }
+  CHECK(found == 4);
+}
+
 namespace {
 
 std::vector<test::PerfettoEvent> faults_of(const PerfettoTrace& trace) {
