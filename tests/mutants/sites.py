@@ -126,7 +126,8 @@ class Finder:
         if cursor.kind == k.CALL_EXPR:
             return cursor.spelling in ("format", "print", "format_to", "to_string")
         if cursor.kind in (k.FUNCTION_DECL, k.CXX_METHOD):
-            return cursor.spelling.startswith("declare")  # tables of parameters: ranges and words
+            is_compilers = "consteval" in source.split("{")[0].split()  # nothing of it is left at run time
+            return is_compilers or cursor.spelling.startswith("declare")  # tables of parameters: ranges and words
         return False
 
     def visit(self, cursor, parent, function, result):

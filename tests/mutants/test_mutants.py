@@ -30,6 +30,8 @@ int counted = 0;
 void count() { ++counted; }
 constexpr int twice(int n) { return n * 2; }
 static_assert(twice(4) == 8);
+consteval int at_compile_time() { return 20 + 21; }
+static_assert(at_compile_time() == 41);
 bool between(int low, int at, int high) { return low <= at && at < high; }
 int sum(int to) {
   int all = 0;
@@ -145,7 +147,7 @@ class Mutants(unittest.TestCase):
         self.assertEqual(ordered("traces:a")[0], ("traces", 5))
 
     def test_constants_texts_and_types_are_left_alone(self):
-        for line in ("constexpr int kConstant", "static_assert(kConstant", "enum Kind", "std::array<int",
+        for line in ("constexpr int kConstant", "consteval int", "static_assert(kConstant", "enum Kind", "std::array<int",
                      "int counted", "static_assert(twice"):
             self.assertEqual(self.changes(line), set(), line)
         self.assertFalse([c for c in self.changes("case 99") if "(99" in c])
