@@ -291,6 +291,27 @@ std::string again_and_again(const std::string& what, Time period, Time outage, i
   return list;
 }
 
+}  // namespace
+
+// Routers 4, 8 and 9 have each train for longer than it is, until they are told.
+TEST_CASE("trains that a failure cuts short are over wherever they have been told of") {
+  std::vector<std::size_t> kept;
+  Rigs rigs(qfdbs(4, 1, 1, 4));
+  for (const int times : {40, 120}) {
+    NetworkRig& rig = rigs.add(16, {again_and_again("link 0-4", 100us, 50us, times), 10us});
+    for (int i = 1; i <= times; ++i) rig.source(1).post(cells(9, 100us + i * 100us - kStart - 3 * kExternal, 16));
+  }
+  sc_core::sc_start();
+  for (const auto& rig : rigs.rigs) {
+    CHECK(rig->total("network.lost_cells") > 0);
+    CHECK(rig->delivered(9).size() > 40);
+    kept.push_back(rig->pool.in_use());
+  }
+  CHECK(kept[0] == kept[1]);
+}
+
+namespace {
+
 // Every cell arrives or is counted, each block's in order, and every slot comes back.
 void check_losses(ClusterShape shape, const std::string& failures) {
   RouterConfig config;

@@ -32,6 +32,10 @@ TEST_CASE("a quantile is that of the values themselves, but for a 64th of it") {
     RC_ASSERT(histogram.min() == values.front());
     RC_ASSERT(histogram.max() == values.back());
     const auto buckets = histogram.buckets();
+    for (const auto& bucket : buckets) {
+      RC_ASSERT(Histogram::index_of(bucket.upper) == Histogram::index_of(bucket.lower));
+      RC_ASSERT(Histogram::lower_of(Histogram::index_of(bucket.upper) + 1) == bucket.upper + 1);
+    }
     for (const double share : {0.001, 0.25, 0.5, 0.9, 0.99, 1.0}) {
       const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
       const auto exact = static_cast<double>(values[std::max<std::size_t>(rank, 1) - 1]);

@@ -93,6 +93,8 @@ TEST_CASE("Signals show a fault: its record, the interrupt, the links, the chann
   CHECK(waves.values("node1.smmu_interrupt") == std::vector<std::int64_t>{0, 1, 0});
   CHECK(waves.values("node0.smmu_interrupt") == std::vector<std::int64_t>{0});
   CHECK(waves.values("node0.dma_channel0_transfers") == std::vector<std::int64_t>{0, 1, 0});
+  CHECK(waves.signals.contains("node0.dma_channel7_transfers"));
+  CHECK_FALSE(waves.signals.contains("node0.dma_channel8_transfers"));
   // The block goes out twice; it is acknowledged, after a RAPF.
   const auto& out = waves.signals.at("node0.link_to_node1_busy");
   const auto& back = waves.signals.at("node1.link_to_node0_busy");

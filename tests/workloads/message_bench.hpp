@@ -15,6 +15,8 @@
 
 namespace faultline::test {
 
+inline const Settings kTalkBuffers = {{"workload.size", "256 KiB"}};
+
 class Talk : public workloads::MessageProgram {
  public:
   using Code = std::function<sim::Task<void>(Talk& talk, workloads::Rank& me)>;

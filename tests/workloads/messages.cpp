@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between ranks: the ways that they go, what bounds hold, what happens at the edges, and what breaks when a
-// mechanism is switched off.
+// Messages between ranks: the ways that they go, what bounds hold, and what breaks when a mechanism is switched off.
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/message_bench.hpp"
@@ -17,9 +16,7 @@ using workloads::Rank;
 
 namespace {
 
-const Settings kBuffers = {{"workload.size", "256 KiB"}};
-
-Settings large(const std::string& way) { return kBuffers + Settings{{"messages.large", way}}; }
+Settings large(const std::string& way) { return kTalkBuffers + Settings{{"messages.large", way}}; }
 
 // One message from rank 0 to rank 1; `late`: nobody waits for it when it comes.
 Talk::Code one_message(std::uint64_t bytes, bool late) {
@@ -59,7 +56,8 @@ TEST_CASE("messages: each way brings messages of any length, expected or not, to
 TEST_CASE("messages: every strategy that prepares whole transfers carries them, absent pages or not") {
   for (const auto& [name, settings] : presets()) {
     if (name.starts_with("nic-mmu/veto")) continue;  // hypothetical
-    const Settings all = settings + kBuffers + Settings{{"workload.cold", "both"}, {"workload.kind", "send-receive"}};
+    const Settings all =
+        settings + kTalkBuffers + Settings{{"workload.cold", "both"}, {"workload.kind", "send-receive"}};
     if (reason_against(all) != "none") {
       CHECK(reason_against(all).starts_with("strategy."));
       continue;
@@ -171,11 +169,11 @@ TEST_CASE("messages: those of one sender are taken in the order in which they we
       }
     }
   };
-  Facts facts = run_talk(kBuffers, {0, 1}, code);
+  Facts facts = run_talk(kTalkBuffers, {0, 1}, code);
   check_well(facts);
   CHECK(facts["overtaken"] == 0);
   // The same without numbers: whatever is quicker is first.
-  Facts mutant = run_talk(kBuffers, {0, 1}, code, 2, [](auto& c) { c.messages.keeps_order = false; });
+  Facts mutant = run_talk(kTalkBuffers, {0, 1}, code, 2, [](auto& c) { c.messages.keeps_order = false; });
   CHECK(mutant["overtaken"] > 0);
 }
 
@@ -215,9 +213,31 @@ TEST_CASE("messages: what is full presses back, and loses nothing") {
   }
 }
 
+TEST_CASE("messages: what waits for a place is counted while it waits") {
+  Facts facts = run_talk(large("copies"), {0, 1, 2}, [](Talk& talk, Rank& me) -> Task<void> {
+    if (me.number() == 0) {
+      const RequestId sent = co_await talk.send(me, 1, 5, talk.part(me, 0, 200'000));
+      co_await talk.wait(me, sent);
+    } else if (me.number() == 1) {
+      const RequestId received = co_await talk.receive(me, {0, 5}, talk.part(me, 1, 200'000));
+      co_await talk.wait(me, received);
+    } else {
+      for (int i = 0; i < 50; ++i) {
+        co_await me.compute(2us);
+        const auto kept = static_cast<std::int64_t>(talk.of(talk.rank(0)).leftovers().kept_back);
+        talk.facts["most"] = std::max(talk.facts["most"], kept);
+        talk.facts["least"] = std::min(talk.facts["least"], kept);
+      }
+    }
+  });
+  check_well(facts);
+  CHECK(facts["most"] == 1);  // one message, in chunks
+  CHECK(facts["least"] == 0);
+}
+
 TEST_CASE("messages: without credits the mailbox runs over, and slots are written twice") {
   const auto no_credits = [](workloads::Configuration& c) { c.messages.honours_credits = false; };
-  Facts mailbox = run_talk(kBuffers, {0, 1}, flood(150, 8, false), 2, no_credits);
+  Facts mailbox = run_talk(kTalkBuffers, {0, 1}, flood(150, 8, false), 2, no_credits);
   CHECK(mailbox["lost"] > 0);
   CHECK(mailbox["finished"] == 0);
   const Talk::Code slots = [](Talk& talk, Rank& me) -> Task<void> {
@@ -235,9 +255,9 @@ TEST_CASE("messages: without credits the mailbox runs over, and slots are writte
       }
     }
   };
-  Facts well = run_talk(kBuffers, {0, 1}, slots);
+  Facts well = run_talk(kTalkBuffers, {0, 1}, slots);
   check_well(well);
-  Facts mutant = run_talk(kBuffers, {0, 1}, slots, 2, no_credits);
+  Facts mutant = run_talk(kTalkBuffers, {0, 1}, slots, 2, no_credits);
   CHECK((mutant["wrong"] > 0 || mutant["finished"] == 0));
 }
 
@@ -273,7 +293,7 @@ TEST_CASE("messages: a receive that is too short gets what fits") {
 TEST_CASE("messages: a rank may send to itself, and nothing crosses the network") {
   for (const std::uint64_t bytes : {0, 8, 5000, 200'000}) {
     INFO(bytes);
-    Facts facts = run_talk(kBuffers, {0, 1}, [bytes](Talk& talk, Rank& me) -> Task<void> {
+    Facts facts = run_talk(kTalkBuffers, {0, 1}, [bytes](Talk& talk, Rank& me) -> Task<void> {
       const RequestId sent = co_await talk.send(me, me.number(), 4, talk.part(me, 0, bytes));
       const RequestId received = co_await talk.receive(me, {kAny, 4}, talk.part(me, 1, bytes));
       const Outcome outcome = co_await talk.wait(me, received);
@@ -285,46 +305,9 @@ TEST_CASE("messages: a rank may send to itself, and nothing crosses the network"
   }
 }
 
-TEST_CASE("messages: what nobody receives is there at the end, and goes with its process") {
-  for (const std::uint64_t bytes : {8, 4096}) {
-    INFO(bytes);
-    Facts facts = run_talk(kBuffers, {0, 1}, [bytes](Talk& talk, Rank& me) -> Task<void> {
-      if (me.number() == 0) {
-        const RequestId sent = co_await talk.send(me, 1, 1, talk.part(me, 0, bytes));
-        co_await talk.wait(me, sent);
-      } else {
-        co_await talk.receive(me, {0, 2}, talk.part(me, 1, bytes));  // another tag's, for which nobody waits
-      }
-    });
-    CHECK(facts["finished"] == 1);
-    CHECK(facts["unreceived"] == 1);
-    CHECK(facts["frames"] == 0);
-    CHECK(facts["pinned"] == 0);
-  }
-}
-
-TEST_CASE("messages: unsafe programs end, telling who waits for whom") {
-  // Both send before they receive: well with buffers, and for ever without.
-  const auto head_to_head = [](std::uint64_t bytes) -> Talk::Code {
-    return [bytes](Talk& talk, Rank& me) -> Task<void> {
-      const unsigned other = 1 - me.number();
-      const RequestId sent = co_await talk.send(me, other, 1, talk.part(me, 0, bytes));
-      co_await talk.wait(me, sent);
-      const RequestId received = co_await talk.receive(me, {other, 1}, talk.part(me, 1, bytes));
-      co_await talk.wait(me, received);
-    };
-  };
-  check_well(run_talk(kBuffers, {0, 1}, head_to_head(4096)));
-  Facts stuck = run_talk(kBuffers, {0, 1}, head_to_head(65536));
-  CHECK(stuck["finished"] == 0);
-  CHECK(stuck["waits"] == 2);
-  CHECK(stuck["says that rank 0 waits for rank 1 to receive 64 KiB (tag 1)"] == 1);
-}
-
-// Each entry of the queue of receives that does not fit is looked at.
 TEST_CASE("messages: a search costs as many looks as there are entries, and a call what a call costs") {
   const auto played = [](unsigned before, const Settings& more) {
-    return run_talk(kBuffers + more, {0, 1}, [before](Talk& talk, Rank& me) -> Task<void> {
+    return run_talk(kTalkBuffers + more, {0, 1}, [before](Talk& talk, Rank& me) -> Task<void> {
       if (me.number() == 0) {
         co_await me.compute(100us);
         const sim::Time begin = talk.now();
@@ -351,37 +334,6 @@ TEST_CASE("messages: a search costs as many looks as there are entries, and a ca
   CHECK(played(7, {})["at"] - played(2, {})["at"] == 5 * match);
   const Settings dear = {{"messages.call", "1300 ns"}};
   CHECK(played(2, dear)["send took"] - played(2, {})["send took"] == 1'000'000);
-}
-
-TEST_CASE("messages: a rank that is killed while a thread of the library takes what comes ends all the same") {
-  Facts facts =
-      run_talk(kBuffers + Settings{{"messages.progress", "thread"}}, {0, 1, 2}, [](Talk& talk, Rank& me) -> Task<void> {
-        if (me.number() == 1) {
-          const RequestId received = co_await talk.receive(me, {0, 1}, talk.part(me, 1, 8));
-          co_await talk.wait(me, received);
-          talk.facts["went on"] = 1;
-        }
-        if (me.number() == 2) {
-          co_await me.compute(20us);
-          talk.kill(talk.rank(1));
-        }
-      });
-  CHECK(facts["went on"] == 0);
-  CHECK(facts["ended 1"] == 1);
-}
-
-TEST_CASE("messages: CPU time of a rank that is killed counts up to then, and no further") {
-  for (const bool kills : {false, true}) {
-    Facts facts = run_talk(kBuffers, {0, 1, 2}, [kills](Talk& talk, Rank& me) -> Task<void> {
-      const sim::Time begin = talk.now();
-      co_await me.compute(100us);
-      talk.ended(me, begin);
-      if (kills && me.number() == 1) talk.kill(me);
-      co_await me.compute(50us);
-    });
-    CHECK(facts["ended 1"] == 1);
-    CHECK(facts["metric cpu_per_transfer"] == (kills ? 400'000'000 : 450'000'000) / 3);
-  }
 }
 
 TEST_CASE("messages: a thread that takes what comes lets a computing program's sender go on") {
@@ -411,7 +363,7 @@ TEST_CASE("messages: memory that cannot be registered is copied") {
   const std::vector<std::pair<const char*, const char*>> limits = {
       {"pin-per-transfer", "64 KiB"}, {"pin-overlapped", "256 KiB"}, {"pin-cache", "64 KiB"}};
   for (const auto& [strategy, limit] : limits) {
-    const Settings pins = preset(strategy) + kBuffers + slots + Settings{{"os.rlimit_memlock", limit}};
+    const Settings pins = preset(strategy) + kTalkBuffers + slots + Settings{{"os.rlimit_memlock", limit}};
     for (const char* way : {"rendezvous-read", "rendezvous-write"}) {
       INFO(strategy << ", " << way);
       Facts facts = run_talk(pins + Settings{{"messages.large", way}}, {0, 1}, one_message(200'000, false));
@@ -419,76 +371,4 @@ TEST_CASE("messages: memory that cannot be registered is copied") {
       CHECK(facts["received"] == 1);
     }
   }
-}
-
-TEST_CASE("messages: sends to a process that has been killed end, or the run tells who waits") {
-  Facts facts = run_talk(kBuffers, {0, 1, 2}, [](Talk& talk, Rank& me) -> Task<void> {
-    if (me.number() == 1) talk.kill(me);
-    co_await me.compute(50us);
-    if (me.number() != 0) co_return;
-    const RequestId eager = co_await talk.send(me, 1, 1, talk.part(me, 0, 4096));
-    co_await talk.wait(me, eager);  // its data are out of the program's memory
-    const RequestId large_one = co_await talk.send(me, 1, 1, talk.part(me, 0, 65536));
-    const Outcome outcome = co_await talk.wait(me, large_one);
-    talk.facts["failed"] = outcome.ended == Ended::failed ? 1 : 0;
-    const RequestId later = co_await talk.send(me, 1, 1, talk.part(me, 0, 8));
-    const Outcome after = co_await talk.wait(me, later);
-    talk.facts["failed after"] = after.ended == Ended::failed ? 1 : 0;
-  });
-  CHECK(facts["failed"] == 1);
-  CHECK(facts["failed after"] == 1);
-}
-
-TEST_CASE("messages: configurations that cannot be are refused with the reason") {
-  const auto against = [](const Settings& more) {
-    return reason_against(Settings{{"workload.kind", "send-receive"}} + more);
-  };
-  CHECK(against({}) == "none");
-  CHECK(
-      against({{"messages.eager_bytes", "32 KiB"}}).starts_with("messages.eager_bytes: an eager message lies in one"));
-  CHECK(against({{"messages.chunk_last", "32 KiB"}}).starts_with("messages.chunk_last: a chunk lies in one slot"));
-  CHECK(against({{"messages.chunk_first", "32 KiB"}}).starts_with("messages.chunk_first: chunks grow"));
-  CHECK(
-      against({{"messages.way", "eager"}, {"workload.size", "32 KiB"}}).starts_with("messages.way: an eager message"));
-  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 15}}) == "none");
-  CHECK(against({{"messages.way", "sockets"}, {"socket.window", 16}}).starts_with("socket.window: 17 transfers"));
-  CHECK(against({{"messages.way", "sockets"}, {"messages.progress", "thread"}})
-            .starts_with("messages.progress: a thread of the library would poll for nothing"));
-  CHECK(against({{"messages.slots", 32}, {"workload.ranks", 5}}).starts_with("messages.slots: 288 slots"));
-  CHECK(against({{"workload.ranks", 9}}).starts_with("workload.nodes: 18 ranks would each have fewer than 4 places"));
-  CHECK(against(preset("pin-deferred")).starts_with("strategy.deferred: ranks prepare and post whole transfers"));
-  // Nothing is registered for what is copied.
-  const Settings no_pins =
-      preset("pin-per-transfer") + Settings{{"workload.size", "8 KiB"}, {"os.rlimit_memlock", "0 B"}};
-  CHECK(against(no_pins) == "none");
-  CHECK(against(no_pins + Settings{{"messages.way", "copies"}}) == "none");
-  CHECK(against(no_pins + Settings{{"messages.eager_bytes", "4 KiB"}}).find("RLIMIT_MEMLOCK") != std::string::npos);
-  CHECK(against({{"workload.nodes", "0, 0"}}).starts_with("workload.nodes: ranks 0 and 1 are both on node 0"));
-  CHECK(reason_against({{"workload.kind", "collective"}, {"workload.nodes", "0"}})
-            .starts_with("workload.nodes: ranks are on different nodes"));
-  CHECK(reason_against({{"workload.kind", "collective"}, {"collective.call", "allreduce"}, {"workload.size", "12 B"}})
-            .starts_with("workload.size: sums are of words"));
-}
-
-TEST_CASE("messages: who waits for what a NIC has given up is told so") {
-  const Point point = run(preset("pin-per-transfer") + Settings{{"workload.kind", "send-receive"},
-                                                                {"workload.size", "16 KiB"},
-                                                                {"messages.way", "eager"},
-                                                                {"exanest.retry_limit", 1},
-                                                                {"exanest.block_timeout", "5 us"}});
-  CHECK(point.error.find("waits for ever: rank 0 waits") != std::string::npos);
-  CHECK(point.error.find("a NIC has given up a message") != std::string::npos);
-  CHECK(point.error_keys ==
-        std::vector<std::string>{"exanest.refault_limit", "exanest.retry_limit", "network.failures"});
-}
-
-TEST_CASE("messages: a rank's memory, slots among it, fits in its memory cgroup") {
-  const Settings pair = Settings{{"workload.kind", "send-receive"}, {"workload.size", "64 KiB"}};
-  CHECK(
-      reason_against(pair + Settings{{"workload.memory_limit", "128 KiB"}}).find("do not fit in a program's 128 KiB") !=
-      std::string::npos);
-  CHECK(reason_against(pair + Settings{{"workload.memory_limit", "4 MiB"}}) == "none");
-  CHECK(reason_against(
-            Settings{{"workload.kind", "ping-pong"}, {"workload.size", "1 MiB"}, {"workload.memory_limit", "4 KiB"}})
-            .starts_with("workload.size: "));
 }

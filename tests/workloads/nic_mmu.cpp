@@ -394,6 +394,17 @@ TEST_CASE("more blocks are parked than traps may wait, and each goes on when its
   CHECK(p.count("timeouts") == 0);
 }
 
+TEST_CASE("a parked block whose answer comes late is tried again, for ever or to the limit") {
+  const Settings late = kPushed + Settings{{"workload.cold", "source"},
+                                           {"workload.size", "4 KiB"},
+                                           {"workload.checks", "count"},
+                                           {"elan.block_timeout", "5 us"}};
+  const Point patient = run(late + Settings{{"elan.retry_limit", 0}});
+  CHECK(patient.count("transfers_failed") == 0);
+  CHECK(patient.count("timeouts") > 0);
+  CHECK(run(late + Settings{{"elan.retry_limit", 1}}).count("transfers_failed") > 0);
+}
+
 TEST_CASE("a bound whose pages are taken, or do not fit in the NIC's table, is refused") {
   const Settings bound = preset("nic-mmu/resident") + Settings{{"workload.checks", "count"}};
   CHECK(run(bound + Settings{{"workload.size", "256 KiB"},

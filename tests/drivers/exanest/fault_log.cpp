@@ -90,6 +90,28 @@ TEST_CASE("a block has the cause of its own attempt, whatever other accesses mee
   CHECK(l.log.of_block(l.record(2, l.va)).reason.cause == FaultCause::raced);
 }
 
+namespace {
+
+// Of a block that stopped, when so many others have stopped since.
+FaultCause cause_after(std::uint64_t others) {
+  OsBench b;
+  LogBench l(b);
+  l.refuse(FaultKind::translation);
+  l.log.block_stopped(l.record(1, l.va));
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, l.va, true)).value == Error::none);
+  l.refuse(FaultKind::translation);
+  nic::FaultRecord other = l.record(0, l.va);
+  for (other.key.transfer = 100; other.key.transfer < 100 + others; ++other.key.transfer) l.log.block_stopped(other);
+  return l.log.of_block(l.record(1, l.va)).reason.cause;
+}
+
+}  // namespace
+
+TEST_CASE("why a block stopped is known after 511 others") { CHECK(cause_after(511) == FaultCause::absent); }
+TEST_CASE("why a block stopped is forgotten after 512 others: its page's latest cause stands for it") {
+  CHECK(cause_after(512) == FaultCause::raced);
+}
+
 TEST_CASE("a refault: the same block again at a page that it was told of, and not merely held off at") {
   OsBench b;
   LogBench l(b);

@@ -85,6 +85,19 @@ TEST_CASE("handler and tasklet of one fault, to the picosecond") {
         begun + 6 * b.cpu_config.mmio_read + b.cpu_config.mmio_write + b.config.driver.netlink_send);
 }
 
+TEST_CASE("records that are there when the tasklet begins have that beginning, however long it reads them") {
+  FaultBench b;
+  const Time raised = b.node.now() + 10us;
+  b.fault_at(raised);
+  for (const std::uint64_t transfer : {5, 6}) b.tasks.start(FaultBench::push_at(b, raised + 1us, transfer));
+  b.run_until(raised + 100us);
+  const Time entered = raised + b.cpu_config.irq_to_handler;
+  for (const std::uint64_t transfer : {5, 6}) {
+    CHECK(b.at(step::kHandlerEntered, transfer) == entered);
+    CHECK(b.at(step::kTaskletRun, transfer) == entered + b.handler() + b.cpu_config.tasklet_delay);
+  }
+}
+
 TEST_CASE("a fault while the tasklet reads the FIFO has its own handler and leaves the first fault's alone") {
   FaultBench b;
   // After the tasklet's first look at the FIFO, while it reads the record.
