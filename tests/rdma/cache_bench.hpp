@@ -2,6 +2,8 @@
 // A process with a pin-down cache, a private table that its pins fill, and a few buffers.
 #pragma once
 
+#include <rapidcheck.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +19,11 @@ using rdma::Buffer;
 inline constexpr std::uint64_t kBuffers = 6;
 inline constexpr std::uint64_t kPagesEach = 2;  // of a buffer, at most
 inline constexpr std::uint64_t kBudget = 6;     // pages
+
+// Any of so many, in the first cases, too, where rapidcheck would begin with the lowest.
+inline std::uint64_t below(std::uint64_t count) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint64_t>(0, count));
+}
 
 struct CacheBench : OsBench {
   // `further`: parameters of the strategy.

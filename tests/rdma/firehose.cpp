@@ -77,8 +77,10 @@ struct HoldingInitiator {
   RemoteBuckets buckets;
   std::multiset<VirtualAddress> held;
   std::vector<Range> in_use;
+  unsigned exchanges = 0;  // moves that gave something back and took something
 
   void learn(const BucketMove& move) {
+    exchanges += !move.back.empty() && !move.taken.empty() ? 1 : 0;
     for (const Range& each : move.back) {
       for (VirtualAddress page = each.begin; page < each.end; page += kPage) held.erase(held.find(page));
     }
@@ -89,9 +91,9 @@ struct HoldingInitiator {
 };
 
 Range any_range(const FirehoseBench& b) {
-  const auto which = *rc::gen::inRange<std::uint64_t>(0, kFirehoseBuffers);
-  const auto first = *rc::gen::inRange<std::uint64_t>(0, kFirehosePages);
-  return b.range(which, first, *rc::gen::inRange<std::uint64_t>(1, kFirehosePages - first + 1));
+  const std::uint64_t which = below(kFirehoseBuffers);
+  const std::uint64_t first = below(kFirehosePages);
+  return b.range(which, first, 1 + below(kFirehosePages - first));
 }
 
 // The beginning of a transfer: what its initiator asks for. Nothing: other transfers leave too few.
@@ -121,18 +123,18 @@ void two_transfers(FirehoseBench& b, HoldingInitiator& initiator, std::uint64_t 
 
 void end_transfer(HoldingInitiator& initiator) {
   if (initiator.in_use.empty()) return;
-  const auto which = *rc::gen::inRange<std::size_t>(0, initiator.in_use.size());
+  const std::uint64_t which = below(initiator.in_use.size());
   initiator.buckets.end_use(initiator.in_use[which]);
   initiator.in_use.erase(initiator.in_use.begin() + static_cast<std::ptrdiff_t>(which));
 }
 
-// The program unmaps a buffer that no transfer uses, after all initiators have given it back.
-void map_anew(FirehoseBench& b, std::vector<HoldingInitiator>& initiators) {
-  const auto which = *rc::gen::inRange<std::uint64_t>(0, kFirehoseBuffers);
+// The program unmaps a buffer that no transfer uses, after all initiators have given it back. Whether it did.
+bool map_anew(FirehoseBench& b, std::vector<HoldingInitiator>& initiators) {
+  const std::uint64_t which = below(kFirehoseBuffers);
   const Range gone = b.range(which);
   for (const HoldingInitiator& each : initiators) {
     for (const Range& used : each.in_use) {
-      if (used.overlaps(gone)) return;
+      if (used.overlaps(gone)) return false;
     }
   }
   for (std::size_t i = 0; i < initiators.size(); ++i) {
@@ -141,47 +143,51 @@ void map_anew(FirehoseBench& b, std::vector<HoldingInitiator>& initiators) {
     ask(b, i, move);
   }
   b.remap(which);
+  return true;
 }
 
-void firehose_step(FirehoseBench& b, std::vector<HoldingInitiator>& initiators, std::vector<Range>& own) {
-  const auto number = *rc::gen::inRange<std::size_t>(0, initiators.size());
+void release_last(FirehoseBench& b, std::vector<Range>& own) {
+  RC_ASSERT(b.release(own.back()) == Error::none);
+  own.pop_back();
+}
+
+// More transfers end than begin, or soon nothing could be given back. Whether memory was mapped anew.
+bool firehose_step(FirehoseBench& b, std::vector<HoldingInitiator>& initiators, std::vector<Range>& own) {
+  const std::uint64_t number = below(initiators.size());
   HoldingInitiator& initiator = initiators[number];
-  switch (*rc::gen::inRange(0, 7)) {
-    case 0:
-    case 1: ask(b, number, begin_transfer(initiator, any_range(b))); break;
-    case 2: two_transfers(b, initiator, number); break;
-    case 3: end_transfer(initiator); break;
-    case 4:
-      own.push_back(any_range(b));
-      RC_ASSERT(b.acquire(own.back()) == Error::none);
-      RC_ASSERT(b.is_right(own.back()));
-      break;
-    case 5:
-      if (own.empty()) break;
-      RC_ASSERT(b.release(own.back()) == Error::none);
-      own.pop_back();
-      break;
-    default:
-      while (!own.empty()) {  // the device's table keeps the frames of memory that own transfers use
-        RC_ASSERT(b.release(own.back()) == Error::none);
-        own.pop_back();
-      }
-      map_anew(b, initiators);
+  const std::uint64_t what = below(15);
+  if (what < 2) {
+    ask(b, number, begin_transfer(initiator, any_range(b)));
+  } else if (what < 4) {
+    two_transfers(b, initiator, number);
+  } else if (what < 11) {
+    end_transfer(initiator);
+  } else if (what < 12) {
+    own.push_back(any_range(b));
+    RC_ASSERT(b.acquire(own.back()) == Error::none);
+    RC_ASSERT(b.is_right(own.back()));
+  } else if (what < 14) {
+    if (!own.empty()) release_last(b, own);
+  } else {
+    while (!own.empty()) release_last(b, own);  // the device's table keeps the frames of memory that they use
+    return map_anew(b, initiators);
   }
+  return false;
 }
 
 }  // namespace
 
 TEST_CASE("what initiators hold is pinned and found, whatever they move and the target does", "[property]") {
   constexpr std::uint64_t kBudgetPages = 12;
-  constexpr std::size_t kMostHeld = 5;  // of each of two initiators
+  constexpr std::size_t kMostHeld = 4;  // of each of two initiators, whose share is three quarters of the budget
   FirehoseBench b(kBudgetPages);
   std::vector<HoldingInitiator> initiators(2, HoldingInitiator(kMostHeld));
   std::vector<Range> own;
+  unsigned mapped_anew = 0;
   set_number_of_cases(200, 100, 4);
   const bool held = rc::check("random operations, which go on where the case before has stopped", [&] {
     for (int i = 0; i < 12; ++i) {
-      firehose_step(b, initiators, own);
+      mapped_anew += firehose_step(b, initiators, own) ? 1 : 0;
       std::set<VirtualAddress> pinned;
       for (const HoldingInitiator& each : initiators) {
         RC_ASSERT(each.held.size() == each.buckets.held());
@@ -198,6 +204,8 @@ TEST_CASE("what initiators hold is pinned and found, whatever they move and the 
     }
   });
   CHECK(held);
+  CHECK(mapped_anew > 30);
+  for (const HoldingInitiator& each : initiators) CHECK(each.exchanges > 100);
 }
 
 namespace {

@@ -167,11 +167,6 @@ class Model {
   std::vector<std::uint64_t> garbage_;
 };
 
-// Any of so many, in the first cases, too, where rapidcheck would begin with the lowest.
-std::uint64_t below(std::uint64_t count) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint64_t>(0, count));
-}
-
 // One of: acquire, release, remap; of a buffer, the first page of it or both, from its begin or from its middle. More
 // is released than acquired, or soon nothing could be evicted.
 void step(CacheBench& b, Model& model) {
