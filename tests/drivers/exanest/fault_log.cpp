@@ -25,6 +25,13 @@ struct LogBench {
     log.block_stopped(record(attempt, page));
     return log.of_block(record(attempt, page));
   }
+  // Attempt 1 of a block stops at an absent page. The page comes, and then another access of it has raced.
+  void stop_and_race() {
+    refuse(FaultKind::translation);
+    log.block_stopped(record(1, va));
+    REQUIRE(b.run(b.vm.touch(b.thread, *b.process, va, true)).value == Error::none);
+    refuse(FaultKind::translation);
+  }
   std::uint64_t counted(const std::string& cause) const { return b.counted("driver.faults_" + cause); }
 
   OsBench& b;
@@ -81,10 +88,7 @@ TEST_CASE("each fault that a process is told of counts once, by its cause") {
 TEST_CASE("a block has the cause of its own attempt, whatever other accesses meet there since") {
   OsBench b;
   LogBench l(b);
-  l.refuse(FaultKind::translation);
-  l.log.block_stopped(l.record(1, l.va));
-  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, l.va, true)).value == Error::none);
-  l.refuse(FaultKind::translation);
+  l.stop_and_race();
   CHECK(l.seen().reason.cause == FaultCause::raced);
   CHECK(l.log.of_block(l.record(1, l.va)).reason.cause == FaultCause::absent);
   CHECK(l.log.of_block(l.record(2, l.va)).reason.cause == FaultCause::raced);
@@ -96,10 +100,7 @@ namespace {
 FaultCause cause_after(std::uint64_t others) {
   OsBench b;
   LogBench l(b);
-  l.refuse(FaultKind::translation);
-  l.log.block_stopped(l.record(1, l.va));
-  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, l.va, true)).value == Error::none);
-  l.refuse(FaultKind::translation);
+  l.stop_and_race();
   nic::FaultRecord other = l.record(0, l.va);
   for (other.key.transfer = 100; other.key.transfer < 100 + others; ++other.key.transfer) l.log.block_stopped(other);
   return l.log.of_block(l.record(1, l.va)).reason.cause;
