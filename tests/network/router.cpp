@@ -404,6 +404,34 @@ TEST_CASE("a competitor that is ready when a cell of a run starts goes first, on
   CHECK(late.delivered(4)[16].source == 2);
 }
 
+TEST_CASE("what software sends at the instant of a decision comes behind it, what hardware sends takes part") {
+  RouterConfig config;
+  config.injection_latency = Time{0};
+  const Time second_start = 1us + kHop + Time{230'400};
+  struct Node {
+    NetworkRig rig;
+    void send() { rig.source(0).post(cells(4, rig.loop.now(), 1)); }
+  };
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const bool software : {true, false}) {
+    for (const std::uint32_t cells_per_train : {1U, 16U}) {
+      const std::string name = "n" + std::to_string(nodes.size());
+      nodes.emplace_back(new Node{{name, kTwoQfdbs, config, cells_per_train}});
+      NetworkRig& rig = nodes.back()->rig;
+      rig.source(1).post(cells(4, 1us, 3));
+      // The hub's own cell is ready for its link when the train's second one starts, and would have its turn before it.
+      rig.loop.at<&Node::send>(second_start, software ? rig.loop.new_core_port() : rig.loop.new_port(), *nodes.back());
+    }
+  }
+  sc_core::sc_start();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    INFO(i);
+    std::vector<NodeId> sources;
+    for (const test::Delivery& d : nodes[i]->rig.delivered(4)) sources.push_back(d.source);
+    CHECK(sources == (i < 2 ? std::vector<NodeId>{1, 1, 0, 1} : std::vector<NodeId>{1, 0, 1, 1}));
+  }
+}
+
 TEST_CASE("a run is cut where a competitor is known to come") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   // Both are announced before the first starts on the external link.
