@@ -63,10 +63,12 @@ ByteRate DdrConfig::effective_bandwidth() const {
   return ByteRate{peak / kMillion * share + peak % kMillion * share / kMillion};
 }
 
+// Events of one instant run in the order of ranks: otherwise a write would be told of, and then be put off by a read.
 struct DdrController::Inlet {
   DdrController& owner;
   int id;
-  sim::Port event_port;
+  sim::Port reads;
+  sim::Port writes;
 
   void first_arrival(std::uint64_t payload) {
     owner.serve(*this, *reinterpret_cast<tlm::tlm_generic_payload*>(payload));
@@ -113,7 +115,8 @@ DdrController::~DdrController() = default;
 
 void DdrController::end_of_elaboration() {
   for (unsigned id = 0; id < port.size(); ++id) {
-    inlets_.push_back(std::make_unique<Inlet>(Inlet{*this, static_cast<int>(id), context_.loop.new_port()}));
+    const sim::Port reads = context_.loop.new_port();
+    inlets_.push_back(std::make_unique<Inlet>(Inlet{*this, static_cast<int>(id), reads, context_.loop.new_port()}));
   }
 }
 
@@ -130,7 +133,8 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
   arrival.address = payload.get_address();
   arrival.cells = 0;
   arrival.by_frame.clear();
-  context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
+  const sim::Port event_port = payload.is_write() ? inlet.writes : inlet.reads;
+  context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), event_port, inlet,
                                           reinterpret_cast<std::uint64_t>(&payload));
   return tlm::TLM_ACCEPTED;
 }

@@ -156,6 +156,16 @@ TEST_CASE("DDR: who watches a frame is told when the last cell of a device's wri
   CHECK(watcher.told == std::vector<Time>{50ns + Time{500}, 1us + 16 * kCell, 2us + 15 * 20ns + kCell});
 }
 
+TEST_CASE("DDR: who watches a frame is told once of a write that a read of the same instant puts off") {
+  Bench bench;
+  Watcher watcher(bench, 2 * kPage);
+  bench.second.write(2 * kPage + 8, TimeSequence::single(1us), 8, Content::literal(1, 8));
+  bench.second.read(kPage, TimeSequence::single(1us), 256);
+  bench.first.read(0, TimeSequence::single(1us), 256);
+  sc_core::sc_start();
+  CHECK(watcher.told == std::vector<Time>{1us + 2 * kCell + Time{500}});
+}
+
 TEST_CASE("DDR: who watches a frame is not told of other frames, of reads, or of what lies outside") {
   Bench bench;
   Watcher watcher(bench, 2 * kPage);
