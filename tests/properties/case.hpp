@@ -35,11 +35,13 @@ struct Domain {
   bool failures = false;       // of links and routers, with and without ways round
   bool rates = false;          // of links, clocks and memory
   bool latencies = false;      // of everything, down to 0
+  bool ties = false;           // some take multiples of 10 ns for everything in hardware, so that much comes at once
   bool buffers = false;        // small queues and few credits
   bool translation = false;    // small TLBs, few walks
   bool software = false;       // few cores, slow or fast code
   bool losses = false;         // lost requests, timeouts, full FIFOs, used-up retries
   bool all_nic_mmu = false;    // such NICs alone
+  bool all_ties = false;       // such times alone
   bool counters = false;       // demands that counters are equal, too, not times only
 };
 

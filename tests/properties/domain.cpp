@@ -31,6 +31,7 @@ Domain full_domain() {
   d.failures = true;
   d.rates = true;
   d.latencies = true;
+  d.ties = true;
   d.buffers = true;
   d.translation = true;
   d.software = true;
@@ -65,6 +66,8 @@ Domain named_domain(const std::string& names) {
       {"failures", [](Domain& d, const Domain& full) { d.failures = full.failures; }},
       {"rates", [](Domain& d, const Domain& full) { d.rates = full.rates; }},
       {"latencies", [](Domain& d, const Domain& full) { d.latencies = full.latencies; }},
+      {"ties", [](Domain& d, const Domain& full) { d.ties = full.ties; }},
+      {"all_ties", [](Domain& d, const Domain&) { d.all_ties = true; }},
       {"buffers", [](Domain& d, const Domain& full) { d.buffers = full.buffers; }},
       {"translation", [](Domain& d, const Domain& full) { d.translation = full.translation; }},
       {"software", [](Domain& d, const Domain& full) { d.software = full.software; }},
@@ -168,6 +171,45 @@ const std::vector<Knob>& latency_knobs() {
       {"exanest.block_scheduling", {"0 us", "10 us"}},
       {"exanest.retransmit_processing", {"0 us", "30 us"}},
       {"exanest.message_processing", {"0 us", "10 us"}},
+  };
+  return knobs;
+}
+
+// A cell of 256 B takes 100 ns, 160 ns or 1 us on a link, 160 ns between a node and its router.
+const std::vector<Knob>& tie_knobs() {
+  static const std::vector<Knob> knobs{
+      {"network.overhead", {"0 B"}},
+      {"network.internal_rate", {"20.48 Gb/s", "2.048 Gb/s", "12.8 Gb/s"}},
+      {"network.external_rate", {"20.48 Gb/s", "2.048 Gb/s", "12.8 Gb/s"}},
+      {"network.internal_latency", {"10 ns", "100 ns", "1 us"}},
+      {"network.external_latency", {"10 ns", "100 ns", "1 us"}},
+      {"network.router_latency", {"0 ns", "10 ns", "100 ns"}},
+      {"network.injection_latency", {"0 ns", "10 ns", "100 ns"}},
+      {"axi.pl_clock", {"100 MHz"}},
+      {"axi.read_request_latency", {"0 ns", "100 ns"}},
+      {"axi.read_return_latency", {"0 ns", "100 ns"}},
+      {"axi.write_request_latency", {"0 ns", "100 ns"}},
+      {"axi.write_response_latency", {"0 ns", "100 ns"}},
+      {"ddr.peak_bandwidth", {"1.6 GB/s", "25.6 GB/s"}},
+      {"ddr.efficiency", {1.0}},
+      {"ddr.latency", {"0 ns", "100 ns"}},
+      {"smmu.clock", {"100 MHz"}},
+      {"smmu.walk_read_path", {"0 ns", "80 ns"}},
+      {"exanest.send_pipeline", {0, 1, 10}},
+      {"exanest.receive_pipeline", {0, 1, 10}},
+      {"exanest.message_pipeline", {0, 1, 10}},
+      {"exanest.fault_logging", {0, 1, 10}},
+      {"exanest.transfer_startup", {"0 us", "1 us"}},
+      {"exanest.block_scheduling", {"0 us", "100 ns", "1 us"}},
+      {"exanest.retransmit_processing", {"0 us", "1 us"}},
+      {"exanest.message_processing", {"0 us", "100 ns", "10 us"}},
+      {"elan.send_pipeline", {0, 1, 10}},
+      {"elan.receive_pipeline", {0, 1, 10}},
+      {"elan.message_pipeline", {0, 1, 10}},
+      {"elan.transfer_startup", {"0 us", "1 us"}},
+      {"elan.block_scheduling", {"0 us", "100 ns", "1 us"}},
+      {"elan.message_processing", {"0 us", "100 ns", "10 us"}},
+      {"workload.start_spread", {"0 ns"}},
   };
   return knobs;
 }

@@ -18,6 +18,8 @@ const std::vector<Knob>& buffer_knobs();
 const std::vector<Knob>& translation_knobs();
 const std::vector<Knob>& rate_knobs();
 const std::vector<Knob>& latency_knobs();
+// Instead of rates and latencies, and all of them at a time.
+const std::vector<Knob>& tie_knobs();
 const std::vector<Knob>& software_knobs();
 const std::vector<Knob>& loss_knobs();
 

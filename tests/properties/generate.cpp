@@ -25,6 +25,10 @@ void turn(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
   }
 }
 
+void turn_all(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
+  for (const Knob& knob : knobs) settings.push_back({knob.key, dice.one_of(knob.values)});
+}
+
 std::uint64_t any_size(const Domain& domain, Dice& dice) {
   std::uint64_t size = dice.one_of<std::uint64_t>({256, 4096, 8192, 16384, 65536});
   if (dice.percent(40)) size = 256 * (1 + dice.below(256));
@@ -183,6 +187,10 @@ void make_huge(Case& c, Dice& dice) {
   }
 }
 
+void begin_at_whole_microseconds(std::vector<Flow>& flows) {
+  for (Flow& flow : flows) flow.start = sim::Time{flow.start.count() / 1'000'000 * 1'000'000};
+}
+
 // Half of the cases meet no fault and lose nothing.
 Domain of_this_case(Domain domain, Dice& dice) {
   if (dice.percent(50)) {
@@ -203,8 +211,10 @@ Case draw(const Domain& widest, Dice& dice) {
   add_policies(domain, benchmark, dice, c.settings);
   if (domain.buffers) turn(buffer_knobs(), dice, c.settings);
   if (domain.translation) turn(translation_knobs(), dice, c.settings);
-  if (domain.rates) turn(rate_knobs(), dice, c.settings);
-  if (domain.latencies) turn(latency_knobs(), dice, c.settings);
+  const bool ties = domain.all_ties || (domain.ties && dice.percent(20));
+  if (ties) turn_all(tie_knobs(), dice, c.settings);
+  if (domain.rates && !ties) turn(rate_knobs(), dice, c.settings);
+  if (domain.latencies && !ties) turn(latency_knobs(), dice, c.settings);
   if (domain.software) turn(software_knobs(), dice, c.settings);
   if (domain.losses) {
     turn(loss_knobs(), dice, c.settings);
@@ -217,6 +227,7 @@ Case draw(const Domain& widest, Dice& dice) {
   } else {
     c.flows = any_flows(domain, network, dice);
     if (domain.huge_pages && dice.percent(4)) make_huge(c, dice);
+    if (ties) begin_at_whole_microseconds(c.flows);
   }
   return c;
 }
