@@ -61,7 +61,8 @@ struct Shown {
 };
 
 template <typename Group>
-void check_group(const Group& group, const char* kind, const Configuration& configuration, const AddConflict& add) {
+void check_group(const Group& group, std::string_view kind, const Configuration& configuration,
+                 const AddConflict& add) {
   if (kind_of(configuration.workload).name == kind) return;
   const Shown<Group> shown(group);
   for (const sim::Parameter& parameter : shown.table.all()) {

@@ -15,7 +15,7 @@
 namespace faultline::workloads {
 
 struct WorkloadKind {
-  const char* name;  // as workload.kind has it
+  std::string name;  // as workload.kind has it
   std::string description;
   // Adds the conflicts that there are only where this kind is chosen.
   void (*check)(const Configuration& configuration, const AddConflict& add);
