@@ -28,9 +28,10 @@ Outgoing Outgoing::split(std::uint32_t first) {
 Injector::Injector(const PathConfig& config, Forward& port, const sim::Context& context)
     : port_(port),
       context_(context),
+      turn_(context.loop.new_port()),
       control_({config.neighbours.router_cells}, *this),
       data_({config.neighbours.router_cells}, *this),
-      wakeup_(context.loop, *this) {}
+      wakeup_(context.loop, *this, turn_) {}
 
 void Injector::submit(Queue& lane, Outgoing cells) {
   lane.submit(std::move(cells));

@@ -59,7 +59,7 @@ std::uint64_t SendUnit::cut_short(const sim::PartKey& key) {
   stop(block);
   for (Queue::Run& run : queue_.runs()) {
     if (run.item.block != block) continue;
-    const std::uint32_t sent = run.details.left.count_before(context_.now());
+    const std::uint32_t sent = run.details.left.count_by(injector_.settled());
     unsent -= std::uint64_t{sent} * run.item.run.cell_bytes;
     auto& replies = run.details.replies;
     for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
@@ -252,8 +252,14 @@ void SendUnit::stop(std::uint64_t block) {
   for (Queue::Run& run : queue_.runs()) {
     if (run.item.block != block) continue;
     auto& replies = run.details.replies;
+    std::uint32_t passed = 0;  // cells, by the replies before this one
+    for (const Replies::Part& reply : replies) passed += passed_on(reply);
+    const std::uint32_t sent = std::min(passed, run.details.left.count_by(injector_.settled()));
     for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
-      hold_back(run, *reply, reply->first + reply->instants.count_before(context_.now()));
+      passed -= passed_on(*reply);
+      // Without a pipeline what comes at this instant may have left at once.
+      const std::uint32_t of_reply = std::max(sent, passed) - passed;
+      hold_back(run, *reply, reply->first + std::max(of_reply, reply->instants.count_before(context_.now())));
     }
   }
   wakeup_.now();
