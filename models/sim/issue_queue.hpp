@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <stdexcept>
 #include <utility>
 
 #include "models/sim/recycling.hpp"
@@ -150,11 +151,15 @@ class IssueQueue {
     }
   }
 
-  // The last `cells` of the items of which is_of(item) is true do not come at all.
+  // The last `cells` of the items of which is_of(item) is true do not come at all. Throws std::logic_error if one of
+  // them has gone.
   template <typename Predicate>
-  void recall(std::uint32_t cells, Predicate is_of) {
+  void recall(Time now, std::uint32_t cells, Predicate is_of) {
+    const Time gone_by = std::max(announced_, now - Time{1});
     for (std::uint32_t queued = waiting_cells(is_of); queued < cells; queued = waiting_cells(is_of)) {
       const auto run = std::find_if(runs_.rbegin(), runs_.rend(), [&](const Run& r) { return is_of(r.item); });
+      if (run == runs_.rend() || run->issued.back() <= gone_by)
+        throw std::logic_error("a cell that had gone was taken back");
       const std::uint32_t in_run = run->issued.size();
       take_back_from(run->issued.at(in_run - std::min(cells - queued, in_run)));
     }

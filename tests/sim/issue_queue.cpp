@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -168,6 +169,21 @@ TEST_CASE("issue queue: what is ready earlier takes the turn of cells that have 
   CHECK(queue.due(15ns) == 25ns);
   queue.submit({200, TimeSequence::single(60ns)});  // behind all of them
   CHECK(queue.due(15ns) == 25ns);
+}
+
+TEST_CASE("issue queue: cells that do not come after all are those that have not gone") {
+  Owner owner;
+  Queue queue({8}, owner);
+  queue.submit({0, TimeSequence::regular(10ns, 10ns, 4)});
+  queue.issue(10ns);
+  queue.submit({4, TimeSequence::single(50ns)});
+  const auto any = [](const Cells&) { return true; };
+  queue.recall(15ns, 3, any);  // one that waits, and two that were announced
+  CHECK(queue.empty());
+  CHECK(queue.runs().back().issued == TimeSequence::regular(10ns, 10ns, 2));
+  CHECK_THROWS_AS(queue.recall(21ns, 1, any), std::logic_error);  // that of 20 ns has gone
+  CHECK_THROWS_AS(queue.recall(20ns, 2, any), std::logic_error);  // that of 20 ns may have, that of 10 ns has
+  CHECK_THROWS_AS(queue.recall(20ns, 1, [](const Cells&) { return false; }), std::logic_error);
 }
 
 TEST_CASE("issue queue: every cell goes when one event for each would have sent it, however slots come free") {

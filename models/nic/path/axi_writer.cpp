@@ -81,7 +81,8 @@ void AxiWriter::send() {
 }
 
 void AxiWriter::recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells) {
-  queue_.recall(cells, [&](const WriteRequest& request) { return request.client == &client && request.tag == tag; });
+  queue_.recall(context_.now(), cells,
+                [&](const WriteRequest& request) { return request.client == &client && request.tag == tag; });
   wakeup_.now();
 }
 

@@ -39,7 +39,7 @@ void Injector::submit(Queue& lane, Outgoing cells) {
 }
 
 void Injector::recall_data(std::uint64_t tag, std::uint32_t cells) {
-  data_.recall(cells, [tag](const Outgoing& o) { return o.tag == tag; });
+  data_.recall(context_.now(), cells, [tag](const Outgoing& o) { return o.tag == tag; });
   wakeup_.now();
 }
 
