@@ -127,12 +127,8 @@ class Switch {
     sim::SmallVector<Transit*, 4> ahead;
   };
 
-  // Cells that start by then have started, whatever else comes at this instant. What software sets going at once comes
-  // after the switch's turn, although it is the event of a part with a lower port.
-  sim::Time settled() const {
-    const bool had_its_turn = loop_.running_port() >= port_ || loop_.software_runs();
-    return had_its_turn ? loop_.now() : loop_.now() - sim::Time{1};
-  }
+  // Cells that start by then have started.
+  sim::Time settled() const { return loop_.settled(port_); }
   // Whether decisions for the output are taken on many cells at a time.
   static bool plans(const Output& output) { return output.credit >= 0 && output.outages.empty(); }
 

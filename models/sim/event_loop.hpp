@@ -41,8 +41,12 @@ class EventLoop : public sc_core::sc_module {
   // Of the event that runs: who does what is done now. Outside of events: nobody's.
   Port running_port() const { return running_port_; }
   static constexpr Port kNobodysPort = UINT32_MAX;
-  // Whether it is software's turn in the present instant, so that all arrivals of the instant are in.
-  bool software_runs() const { return !draining_ || software_at_ == instant_; }
+  // What a part with this port does by then is done, whatever else comes at the present instant: that of the instant
+  // itself, too, from the part's turn on. Software's turn comes after all hardware's, also where it is the event of a
+  // part with a lower port that software sets going at once.
+  Time settled(Port port) const { return running_port_ >= port || software_runs() ? now() : now() - Time{1}; }
+  // Arrivals by then are in: those of the present instant, too, once it is software's turn.
+  Time settled() const { return settled(kNobodysPort); }
 
   // Calls callback(object, argument) at `when`, which must not lie in the past.
   void at(Time when, Port port, Callback callback, void* object, std::uint64_t argument = 0);
@@ -140,6 +144,8 @@ class EventLoop : public sc_core::sc_module {
 
   void wake_daemon_at(Time when, std::coroutine_handle<> handle);
   void drain();
+  // Whether it is software's turn in the present instant.
+  bool software_runs() const { return !draining_ || software_at_ == instant_; }
   bool may_go_on_to(Time when) const;
   void wake_for(Time when);
   void take_samples(Time until);

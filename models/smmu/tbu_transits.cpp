@@ -103,7 +103,7 @@ void Tbu::cut(Transit& transit, std::uint32_t cells) {
 
 // Those of this instant come after the TBU's own events of the instant, and before software's.
 std::uint32_t Tbu::arrived(const Transit& transit) const {
-  return transit.arrivals.count_before(state_.context.now() + Time{state_.context.loop.software_runs() ? 1 : 0});
+  return transit.arrivals.count_by(state_.context.loop.settled());
 }
 
 void Tbu::split_off_future(Transit& transit) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "models/sim/task.hpp"
@@ -64,6 +65,29 @@ TEST_CASE("software resumes after the hardware's events of the instant, whatever
   loop.at<&Log::note>(5ns, 0, log, 1);
   sc_core::sc_start();
   CHECK(log.order == std::vector<std::uint64_t>{1, 2, 10, 11, 20, 21});
+}
+
+TEST_CASE("what a part does at an instant is settled from its turn on, and all arrivals are when software runs") {
+  struct Part {
+    EventLoop& loop;
+    Port port;
+    std::vector<std::pair<Time, Time>> seen;  // of the part, of arrivals
+    void look() { seen.emplace_back(loop.settled(port), loop.settled()); }
+    void wake_lower() { loop.at<&Part::look>(loop.now(), 0, *this); }
+  };
+  EventLoop loop("loop");
+  Part part{loop, 5, {}};
+  loop.at<&Part::look>(8ns, 4, part);
+  loop.at<&Part::look>(8ns, 5, part);
+  loop.at<&Part::look>(8ns, 6, part);
+  loop.at<&Part::look>(8ns, loop.new_arrival_port(), part);
+  loop.at<&Part::wake_lower>(8ns, loop.new_core_port(), part);  // an event of a lower port, set going by software
+  sc_core::sc_start();
+  const Time before{7999};
+  CHECK(part.seen ==
+        std::vector<std::pair<Time, Time>>{{before, before}, {8ns, before}, {8ns, before}, {8ns, before}, {8ns, 8ns}});
+  part.look();  // outside of events
+  CHECK(part.seen.back() == std::pair<Time, Time>{8ns, 8ns});
 }
 
 TEST_CASE("an event in the past is refused") {

@@ -244,8 +244,7 @@ Time Mmu::last_response(const Transit& transit) const {
 
 // Those of this instant come after the MMU's own events of the instant, and before software's.
 void Mmu::split_off_future(Transit& transit) {
-  const Time until = context_.now() + Time{context_.loop.software_runs() ? 1 : 0};
-  const std::uint32_t kept = std::max(transit.arrivals.count_before(until), 1U);
+  const std::uint32_t kept = std::max(transit.arrivals.count_by(context_.loop.settled()), 1U);
   if (kept >= transit.cells()) return;
   if (transit.responses.size() > kept) respond(transit, {kept});
   Payload& payload_of_rest = soc::part_train(*transit.train, kept, context_.payloads);

@@ -44,13 +44,9 @@ class Injector {
   void listen(SendListener& listener) { listener_ = &listener; }
   void send_data(Outgoing cells) { submit(data_, std::move(cells)); }
   void send_control(Outgoing cell) { submit(control_, std::move(cell)); }
-  // Cells that leave by then have left, whatever else comes at this instant: those of this instant, too, once the
-  // injector has had its turn. What software sets going comes after it.
-  sim::Time settled() const {
-    const bool had_its_turn = context_.loop.running_port() > turn_ || context_.loop.software_runs();
-    return had_its_turn ? context_.now() : context_.now() - sim::Time{1};
-  }
-  // The last data cells of this tag are not to be sent. Requires that they have not left.
+  // Cells that leave by then have left.
+  sim::Time settled() const { return context_.loop.settled(turn_); }
+  // The last data cells of this tag are not to be sent. Throws std::logic_error if they have left.
   void recall_data(std::uint64_t tag, std::uint32_t cells);
   // When the router's slots of one of our payloads are free again.
   void answered(tlm::tlm_generic_payload& payload, const sim::Answers& slots);

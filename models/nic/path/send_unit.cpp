@@ -254,7 +254,7 @@ void SendUnit::stop(std::uint64_t block) {
     auto& replies = run.details.replies;
     std::uint32_t passed = 0;  // cells, by the replies before this one
     for (const Replies::Part& reply : replies) passed += passed_on(reply);
-    const std::uint32_t sent = std::min(passed, run.details.left.count_by(injector_.settled()));
+    const std::uint32_t sent = run.details.left.count_by(injector_.settled());
     for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
       passed -= passed_on(*reply);
       // Without a pipeline what comes at this instant may have left at once.
