@@ -113,16 +113,19 @@ Task<Outcome> Messenger::wait(cpu::Execution& thread, RequestId request) {
 }
 
 Task<void> Messenger::settle(cpu::Execution& thread) {
-  const auto is_settled = [this] { return under_way_.empty() && leftovers().kept_back == 0; };
+  settles_ = true;
   for (;;) {
     {
       const Semaphore::Hold turn = co_await turn_.hold();
       co_await progress(thread);
     }
-    if (is_settled()) co_return;
-    co_await own_.poll(thread, [this, &is_settled] { return has_work() || is_settled(); });
+    if (is_settled()) break;
+    co_await own_.poll(thread, [this] { return has_work() || is_settled(); });
   }
+  settles_ = false;
 }
+
+bool Messenger::is_settled() const { return under_way_.empty() && leftovers().kept_back == 0; }
 
 // The program, which may wait for it, learns of the end, too.
 Task<void> Messenger::take_for_ever(cpu::Execution& thread) {
@@ -291,13 +294,19 @@ void Messenger::compare(const Request& request) {
 
 Messenger::Leftovers Messenger::leftovers() const {
   Leftovers left{.requests = requests_.size(), .unreceived = arrived_.size()};
-  for (const Peer& each : peers_) left.kept_back += each.waiting.size() + each.chunking.size();
+  for (const Peer& each : peers_) left.kept_back += each.keeps_back();
   for (const auto& [message, each] : arrived_) left.held_slots += each.packet.lies_in_slot() ? 1 : 0;
   for (const auto& [id, each] : requests_) left.registered += each.registered.empty() ? 0 : 1;
   return left;
 }
 
 std::string Messenger::waits() const {
+  if (settles_) {
+    const auto full = std::ranges::find_if(peers_, &Peer::keeps_back);
+    if (full == peers_.end()) return "";
+    return fmt::format("rank {} waits for rank {} to give credits back for what it still sends there", number_,
+                       rank_of(*full));
+  }
   if (waits_for_ == 0) return "";
   const Request& request = requests_.at(waits_for_);
   const auto name = [](std::uint32_t value, const char* what) {

@@ -78,7 +78,7 @@ class Messenger {
   const MessageConfig& config() const { return config_; }
   // Told when a message has arrived otherwise than it was sent.
   std::function<void()> on_wrong_data;
-  // What the rank's program waits for in wait(), for a person; empty: it does not wait.
+  // What the rank's program waits for in wait() or settle(), for a person; empty: it does not wait.
   std::string waits() const;
   // Whether this rank's NIC has given up what it should have written to another one.
   bool has_given_up() const { return std::ranges::any_of(peers_, &Peer::has_failed); }
@@ -123,6 +123,8 @@ class Messenger {
     std::uint32_t freed = 0;                         // likewise slots
     std::uint32_t expected = 0;                      // number of its next message
     sim::Map<std::uint32_t, std::uint64_t> early{};  // messages that have come before one that was sent earlier
+
+    std::size_t keeps_back() const { return waiting.size() + chunking.size(); }
   };
   // A message that has come. slot: where its data are.
   struct Arrived {
@@ -152,6 +154,7 @@ class Messenger {
   sim::Task<sim::Semaphore::Hold> enter(cpu::Execution& thread);
   sim::Task<void> progress(cpu::Execution& thread);
   bool has_work() const;
+  bool is_settled() const;
   std::size_t first_ended() const;
   sim::Task<void> reap(cpu::Execution& thread);
   sim::Task<void> take(cpu::Execution& thread, const Packet& packet);
@@ -240,6 +243,7 @@ class Messenger {
   RequestId next_request_ = 1;
   std::uint64_t next_message_ = 1;
   RequestId waits_for_ = 0;
+  bool settles_ = false;
   sim::Semaphore turn_;     // the program's, or the library's thread's
   sim::Signal progressed_;  // the library's thread has taken something
 };
