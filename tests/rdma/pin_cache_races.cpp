@@ -81,6 +81,54 @@ void overtake(Time later) {
 TEST_CASE("a pin is made again when MADV_DONTNEED of its pages overtakes it early") { overtake(30us); }
 TEST_CASE("a pin is made again when MADV_DONTNEED of its pages overtakes it late") { overtake(120us); }
 
+namespace {
+
+// A hook tells of pages, which are unmapped, and mapped anew at the same place.
+Task<Error> map_anew(CacheBench& b, cpu::Execution& thread, os::Range pages) {
+  const std::uint64_t bytes = pages.end - pages.begin;
+  co_await b.cache->unmapping(thread, pages);
+  const Error error = co_await b.vm.munmap(thread, *b.process, pages.begin, bytes);
+  const os::Result<VirtualAddress> again = co_await b.vm.mmap(thread, *b.process, bytes, CacheBench::aligned());
+  CHECK(again.value == pages.begin);
+  co_await b.vm.touch_range(thread, *b.process, pages.begin, bytes, true);
+  co_return error;
+}
+
+}  // namespace
+
+// As where another thread's allocator gives memory back. A hook may not wait for the cache's turn; the call that it
+// tells of enters the kernel later, and may come behind a pin that has not heard of it.
+TEST_CASE("a hook that comes while its pages are pinned is not forgotten") {
+  CacheBench b("hooks", 1, 2 * kMany);
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  const auto pins_beside = [&](Time later) {
+    const Buffer buffer{b.map(kMany * kPage, CacheBench::aligned()), kMany * kPage};
+    Outcome<Error> acquired;
+    Outcome<Error> mapped;
+    const Time begin = b.node.now() + 1ms;
+    b.tasks.start(at_core(b, b.thread, begin, b.cache->acquire(b.thread, buffer, true), acquired));
+    b.tasks.start(at_core(b, other, begin + later, map_anew(b, other, buffer.pages()), mapped));
+    sc_core::sc_start();
+    CHECK(mapped.value == Error::none);
+    if (acquired.value == Error::none) CHECK(b.release(buffer) == Error::none);
+    // Whoever comes next has the memory that is there now.
+    CHECK(b.acquire(buffer) == Error::none);
+    CHECK(b.is_right(buffer));
+    CHECK(b.release(buffer) == Error::none);
+    b.vm.audit();
+    return acquired.at - begin;
+  };
+  const Time alone = pins_beside(1ms);
+  for (Time later = 1us; later < alone; later += alone / 16) {
+    INFO(later.count());
+    pins_beside(later);
+  }
+  for (Time before_end = 0ns; before_end < 1us; before_end += 50ns) {
+    INFO(before_end.count());
+    pins_beside(alone - before_end);
+  }
+}
+
 TEST_CASE("two threads that want the same buffer pin it once") {
   CacheBench b("notifier");
   const Buffer buffer = b.buffer(0);
