@@ -29,7 +29,7 @@ with_wrong() {
 
 # Costs and structures: all that was fitted, and what the predictions rest on. Fork and mapped files are so slow that
 # the slower board's come out right, which is known not to be so.
-wanted=0 figures T7 T8 K8 V6a V6c V9a V9b V16a V16b V17a V17b V18b >costs.toml
+wanted=0 figures T7 T8 K8 V6a V6c V9a V9b V16a V16b V16c V17a V17b V18b >costs.toml
 with_wrong costs \
   'os.gup_per_page=150 ns' 'os.private_map_per_page=20 ns' 'os.unpin_per_page=400 ns' \
   'network.injection_latency=1 us' 'exanest.block_contexts=2' 'cpu.irq_to_handler=10 us' \
@@ -59,7 +59,7 @@ with_wrong pci 'axi.width=8 B'
 # A cache that does not look at sizes gains nothing by them; a registration that costs less pays from a shorter length on.
 figures V9a V9b >sizes.toml
 with_wrong sizes 'strategy.pin_cache.replacement=lru'
-figures V16a V16b >thresholds.toml
+figures V16a V16b V16c >thresholds.toml
 with_wrong thresholds 'os.pin_fixed=12 us'
 
 /usr/bin/python3 -B - "$published" <<'PYTHON'
