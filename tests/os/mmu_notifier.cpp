@@ -63,6 +63,32 @@ TEST_CASE("a notifier is told of a change before entries change, and when it is 
   CHECK_FALSE(notifier.present_at_end);
 }
 
+// Since 4.20 munmap is only a reader of mmap_lock then: its VMAs have gone, and the entries have not.
+TEST_CASE("a page that comes from the device while a notifier is told of its unmapping is not mapped") {
+  OsConfig config = small_swap();
+  config.kernel.version = cpu::KernelVersion::linux_6_12;
+  OsBench b(config);
+  const PresentPages pages(b);
+  b.run(b.vm.reclaim().page_out(b.thread, *b.process, pages.range()));
+  const Noting notifier(b, 50us);
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  Outcome<Error> touched;
+  Outcome<Error> unmapped;
+  const Time begin = b.node.now();
+  const Time read = b.config.disk_fault + b.config.disk_read_latency + b.config.disk_bandwidth.time_for(kPage);
+  b.tasks.start(at(b, begin, b.vm.touch(other, *b.process, pages.va, true), touched));
+  b.tasks.start(
+      at(b, begin + read - 10us, b.vm.munmap(b.thread, *b.process, pages.va, PresentPages::kBytes), unmapped));
+  sc_core::sc_start();
+  CHECK(unmapped.value == Error::none);
+  CHECK(touched.value == Error::bad_address);
+  CHECK(touched.at > begin + read);
+  CHECK(touched.at < unmapped.at);
+  CHECK(b.process->space().swapped_bytes() == 0);
+  CHECK_FALSE(b.present(pages.va));
+  b.vm.audit();
+}
+
 TEST_CASE("a notifier is told of a fork, and the child has none") {
   OsBench b;
   const PresentPages pages(b);

@@ -152,7 +152,8 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
     co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   }
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);
-  const bool wanted = slot_of(process, va) == slot;
+  // A munmap that goes on as a reader has the entry until it comes to it, and no VMA.
+  const bool wanted = slot_of(process, va) == slot && Mm::of(process).space.find(va) != nullptr;
   hold.reset();
   if (wanted) {
     if (std::exchange(copy.ahead, false)) {
