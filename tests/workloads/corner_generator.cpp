@@ -175,7 +175,9 @@ Facts play(const Subject& subject, const Plan& plan, Complaints& complaints) {
   Facts facts;
   if (plan.program) {
     try {
-      facts = facts_of_program(configuration(settings), plan);
+      workloads::Configuration c = configuration(settings);
+      plan.change(c);
+      facts = facts_of_program(c, plan);
     } catch (const std::exception& error) {
       told = error.what();
     }

@@ -78,6 +78,8 @@ struct Expected {
 // Beside `expected` each plan has what every case requires (complaints_about()).
 struct Plan {
   Settings settings = {};  // on top of the preset
+  // What no setting says: mutants.
+  std::function<void(workloads::Configuration&)> change = [](workloads::Configuration&) {};
   // Empty: a run of the workload that the settings name; its facts are the metrics.
   std::function<Task<void>(Stage&, Facts&)> program = {};
   std::vector<Expected> expected = {};

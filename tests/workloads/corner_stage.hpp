@@ -107,10 +107,10 @@ class Stage : public sim::StepListener {
     co_return made;
   }
 
-  Task<UnderWay> begin(const Lane& lane) {
+  Task<UnderWay> begin(const Lane& lane, rdma::Operation operation = rdma::Operation::write) {
     const rdma::RemoteBuffer remote{there->node(), there->process().id(), lane.remote};
-    const messages::Move move{
-        rdma::Operation::write, here->buffer(lane.local, lane.bytes), lane.local, remote, lane.bytes, lane.slot};
+    const messages::Move move{operation, here->buffer(lane.local, lane.bytes), lane.local, remote, lane.bytes,
+                              lane.slot};
     auto moving = std::make_unique<messages::Moving>(strategy_, move);
     co_await asking_->prepare(here->thread(), *moving);
     co_await asking_->post(here->thread(), *moving);
@@ -139,6 +139,9 @@ class Stage : public sim::StepListener {
   bool same(const Lane& lane) const { return here->vm().read(here->process(), lane.local, lane.bytes) == got(lane); }
   bool arrived(const Lane& lane, std::uint64_t seed) const {
     return got(lane) == sim::Content::pattern(seed, 0, lane.bytes);
+  }
+  bool fetched(const Lane& lane, std::uint64_t seed) const {
+    return here->vm().read(here->process(), lane.local, lane.bytes) == sim::Content::pattern(seed, 0, lane.bytes);
   }
   // Cells that have neither of the two contents.
   std::int64_t torn(const Lane& lane, std::uint64_t one, std::uint64_t other) const {

@@ -26,7 +26,8 @@ AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& co
       context_(context),
       queue_({outstanding}, *this),
       settle_port_(context.loop.new_port()),
-      wakeup_(context.loop, *this) {}
+      turn_(context.loop.new_port()),
+      wakeup_(context.loop, *this, turn_) {}
 
 void AxiWriter::submit(WriteRequest request) {
   queue_.submit(std::move(request));
@@ -87,7 +88,7 @@ void AxiWriter::recall(const WriteClient& client, std::uint64_t tag, std::uint32
 }
 
 void AxiWriter::verdicts_changed() {
-  queue_.take_back_from(context_.now());
+  queue_.take_back_from(context_.loop.settled(turn_) + Time{1});
   wakeup_.now();
 }
 

@@ -112,7 +112,8 @@ class AxiWriter {
   Queue queue_;
   bool judged_ = false;  // the head, which has no slot
   std::uint64_t next_id_ = 0;
-  sim::Port settle_port_;  // before the wake-up's: nothing goes out at the instant of an error response
+  sim::Port settle_port_;  // before the next one: nothing goes out at the instant of an error response
+  sim::Port turn_;         // of the wake-up
   sim::Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
 };
 

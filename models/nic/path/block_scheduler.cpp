@@ -28,6 +28,7 @@ BlockScheduler::BlockScheduler(Hardware hardware)
       work_(context_.loop),
       config_(hw_.config) {
   hw_.send.connect(*this);
+  hw_.receive.connect(*this);
   hw_.mailbox.connect(*this);
 }
 
@@ -187,6 +188,7 @@ void BlockScheduler::finish(Transfer& transfer, std::uint64_t status) {
     work_.notify_all();
     return;
   }
+  hw_.receive.transfer_ended(transfer.id);
   const Descriptor& d = transfer.descriptor;
   if (d.notify == 0) return forget(transfer);
   hw_.writer.write(d.notify, transfer.pdid, sim::Content::literal(d.cookie << 8 | status, 8), *this, transfer.id);

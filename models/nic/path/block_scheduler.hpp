@@ -18,6 +18,7 @@
 #include "models/nic/path/counters.hpp"
 #include "models/nic/path/fault_fifo.hpp"
 #include "models/nic/path/mailbox.hpp"
+#include "models/nic/path/receive_unit.hpp"
 #include "models/nic/path/send_unit.hpp"
 #include "models/nic/path/steps.hpp"
 #include "models/nic/path/timer.hpp"
@@ -27,12 +28,17 @@
 
 namespace faultline::nic {
 
-class BlockScheduler : public SendClient, public NicInbox, public TimerClient, public ControlWriteClient {
+class BlockScheduler : public SendClient,
+                       public NicInbox,
+                       public TimerClient,
+                       public ControlWriteClient,
+                       public OwnTransfers {
  public:
   // The parts of the path that it works with.
   struct Hardware {
     const PathConfig& config;
     SendUnit& send;
+    ReceiveUnit& receive;
     Mailbox& mailbox;
     FaultFifo& faults;
     ControlWriter& writer;
@@ -59,6 +65,7 @@ class BlockScheduler : public SendClient, public NicInbox, public TimerClient, p
   bool deadline_matters(std::uint64_t what, const sim::PartKey& key) override;
   void deadline_passed(std::uint64_t what, const sim::PartKey& key) override;
   void control_written(std::uint64_t transfer, bool ok) override;
+  bool has_ended(std::uint64_t transfer) const override { return table_.has_ended(transfer); }
 
  protected:
   // Begins with the loop; the last thing that a constructor does.

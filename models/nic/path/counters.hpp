@@ -50,8 +50,9 @@ struct Counters {
                                   "notices not given: event queue full, no such process, word or counter")),
         notices_lost(s.counter("dma.notices_lost", "count",
                                "notices whose write into memory was given up after the retry limit")),
-        late_cells(s.counter("dma.late_cells", "count",
-                             "cells of a write with a notice that came when its source had ended it")),
+        late_cells(
+            s.counter("dma.late_cells", "count",
+                      "cells of a read, or of a write with a notice, that came when it had ended where it was posted")),
         messages_sent(s.counter("dma.messages_sent", "count", "messages sent by packetizer or NIC")),
         messages_received(s.counter("dma.messages_received", "count", "messages put into a mailbox ring")),
         messages_dropped(

@@ -163,7 +163,7 @@ Path::Path(sc_core::sc_module_name name, const PathConfig& config, const sim::Co
 
 BlockScheduler::Hardware Path::hardware() {
   Parts& p = *parts_;
-  return {config_, p.send, p.mailbox, p.faults, p.control_writer, p.timer, p.counters, p.context};
+  return {config_, p.send, p.receive, p.mailbox, p.faults, p.control_writer, p.timer, p.counters, p.context};
 }
 
 void Path::connect(BlockScheduler& scheduler, OwnRegisters* own) {

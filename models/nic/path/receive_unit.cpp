@@ -100,7 +100,25 @@ bool ReceiveUnit::wanted(std::uint64_t tag) {
     ++counters_.duplicate_blocks;
     if (notify_if_whole(a)) acknowledge(a.source, a.key);
   }
+  if (a.verdict == Reassembly::Verdict::write && is_over(a)) {
+    a.verdict = Reassembly::Verdict::late;
+    if (config_.stop_after_fault && a.block_offset == 0 && !a.begun) {
+      ++counters_.stops_sent;
+      tell(a.source, network::PacketKind::stop, a.key, reg::kNoProcess);
+    }
+  }
   return a.verdict == Reassembly::Verdict::write;
+}
+
+// The peer serves a read until it knows better. Its program may use the memory for something else as soon as it is told
+// that the read has failed.
+bool ReceiveUnit::is_over(const Arrived& cells) const {
+  return config_.refuses_ended_reads && own_->has_ended(cells.key.transfer);
+}
+
+void ReceiveUnit::transfer_ended(std::uint64_t transfer) {
+  const auto is_its = [transfer](const Arrived& a) { return a.key.transfer == transfer; };
+  if (std::any_of(arrived_.begin(), arrived_.end(), is_its)) writer_.verdicts_changed();
 }
 
 // Whether all of the block has gone to memory in an older attempt, so that its last responses complete it: copies that

@@ -23,10 +23,22 @@ class SlotReturn {
   virtual void tell(tlm::tlm_generic_payload& payload, const sim::Answers& slots) = 0;
 };
 
+// Knows the transfers that have been posted on this node.
+class OwnTransfers {
+ public:
+  virtual ~OwnTransfers() = default;
+  // It was posted here, and is over.
+  virtual bool has_ended(std::uint64_t transfer) const = 0;
+};
+
 class ReceiveUnit : public WriteClient {
  public:
   ReceiveUnit(const PathConfig& config, SlotReturn& slots, AxiWriter& writer, Injector& injector, FaultFifo& faults,
               EventUnit& events, Counters& counters, const sim::Context& context);
+
+  void connect(const OwnTransfers& own) { own_ = &own; }
+  // What still comes of this transfer, which was posted here, is not wanted.
+  void transfer_ended(std::uint64_t transfer);
 
   // Data cells from the router. The payload is the router's until all its slots are free.
   void receive(tlm::tlm_generic_payload& payload);
@@ -65,6 +77,7 @@ class ReceiveUnit : public WriteClient {
   };
 
   Arrived& arrived(std::uint64_t tag) { return arrived_[static_cast<std::size_t>(tag - first_tag_)]; }
+  bool is_over(const Arrived& cells) const;
   bool is_on_its_way(const Arrived& newer) const;
   bool has_stale_copy(const Arrived& newer) const;
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
@@ -83,6 +96,7 @@ class ReceiveUnit : public WriteClient {
   EventUnit& events_;
   Counters& counters_;
   const sim::Context& context_;
+  const OwnTransfers* own_ = nullptr;
   NoticeRecord notices_;
   Reassembly reassembly_;
   sim::Deque<Arrived> arrived_;

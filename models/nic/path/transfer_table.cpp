@@ -46,6 +46,11 @@ void TransferTable::erase(Transfer& transfer) {
   (transfer.role == Role::serve ? served_ : posted_).erase(id);
 }
 
+bool TransferTable::has_ended(std::uint64_t id) const {
+  const Transfer* transfer = posted(id);
+  return transfer == nullptr ? id >> 32 == last_id_ >> 32 : transfer->ended;
+}
+
 Transfer* TransferTable::find(const Map& map, std::uint64_t id) {
   const auto found = map.find(id);
   return found == map.end() ? nullptr : found->second.get();

@@ -82,6 +82,8 @@ class TransferTable {
   std::size_t held_by(unsigned channel) const { return channels_[channel].size(); }
 
   Transfer* posted(std::uint64_t id) const { return find(posted_, id); }
+  // It was posted here, and is over.
+  bool has_ended(std::uint64_t id) const;
   Transfer* served(std::uint64_t id) const { return find(served_, id); }
   // Posted on the channel, oldest first, and served from the process's memory.
   std::vector<Transfer*> of_process(unsigned channel, std::uint32_t pdid) const;
