@@ -121,8 +121,11 @@ TEST_CASE("pages that move in mid-train leave no stale access, with hooks, and w
   CHECK(deaf.count("data_errors") > 0);
 }
 
-TEST_CASE("a page whose change waits for another notifier is not loaded again") {
-  const Facts f = played(nic_mmu(), machine_with_elan(), [](TwoProcesses& p, Facts& facts) -> Task<void> {
+namespace {
+
+// Writes go on while a kernel moves the target's pages, and its change waits for another notifier.
+Facts writes_beside_slow_change(Mutate mutate) {
+  return played(nic_mmu(), machine_with_elan(mutate), [](TwoProcesses& p, Facts& facts) -> Task<void> {
     const Buffers b = buffers(p, 16 * kPage);
     SlowNotifier slow(p.cluster.loop);
     p.there->vm().add_notifier(p.there->process(), slow);
@@ -137,10 +140,18 @@ TEST_CASE("a page whose change waits for another notifier is not loaded again") 
     facts["right"] = arrived(p, b);
     co_await p.there->vm().remove_notifier(p.there->process(), slow);
   });
+}
+
+}  // namespace
+
+TEST_CASE("a page whose change waits for another notifier is not loaded again") {
+  const Facts f = writes_beside_slow_change(nullptr);
   CHECK(f.at("finished") == 1);
   CHECK(f.at("done") > 1);
   CHECK(f.at("right") == 1);
   CHECK(f.at("stale") == 0);
+  const Facts hasty = writes_beside_slow_change([](elan::NicConfig& c) { c.driver.awaits_changes = false; });
+  CHECK(hasty.at("stale") > 0);
 }
 
 TEST_CASE("an invalidation waits for accesses that are under way") {

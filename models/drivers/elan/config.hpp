@@ -16,8 +16,10 @@ struct DriverConfig : library::EventConfig {
   sim::Time unload = 100ns;        // of one entry that goes, besides its register write
   sim::Time push_delay = 5us;      // until the driver's thread loads what no fault has loaded
 
-  // Mutant, for tests, where false: the driver does not hear of changes of the process's table.
+  // Mutants, for tests, where false: the driver does not hear of changes of the process's table; it loads pages whose
+  // change it has heard of and that is not over.
   bool hears_changes = true;
+  bool awaits_changes = true;
 
   void declare(sim::ParameterTable& table);  // in the group "elan_driver"
 };

@@ -28,7 +28,8 @@ PushedTable::PushedTable(const DriverConfig& config, const sim::Context& context
 }
 
 bool PushedTable::changes(Range range) const {
-  return std::ranges::any_of(changing_, [&](const Range& change) { return change.overlaps(range); });
+  return config_.awaits_changes &&
+         std::ranges::any_of(changing_, [&](const Range& change) { return change.overlaps(range); });
 }
 
 PushedTable::Leaves::const_iterator PushedTable::find(VirtualAddress va) const {

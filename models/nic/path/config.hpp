@@ -52,9 +52,10 @@ struct PathConfig {
     unsigned router_cells = 64;  // slots of each injection queue of the router's port 0
   } neighbours;
 
-  // False is a mutant, for tests: the receive unit does not remember which notices it has given; it writes what comes
-  // for a read that has ended.
+  // False is a mutant, for tests: the receive unit does not remember which notices it has given; a channel begins more
+  // of them than the record has bits for; the receive unit writes what comes for a read that has ended.
   bool remembers_notices = true;
+  bool keeps_notice_window = true;
   bool refuses_ended_reads = true;
 };
 

@@ -16,13 +16,17 @@ NoticeRecord::State NoticeRecord::state(sim::NodeId source, const Notice& notice
   if (!remembers_ || found == channels_.end()) return State::open;
   const Channel& channel = found->second;
   if (notice.number < channel.first_open) return State::late;
-  // The source begins none that is further than the window: the bit exists.
-  return (channel.given >> (notice.number - channel.first_open) & 1) != 0 ? State::given : State::open;
+  return (channel.given & bit(channel, notice)) != 0 ? State::given : State::open;
 }
 
 void NoticeRecord::give(sim::NodeId source, const Notice& notice) {
   Channel& channel = channels_[{source, notice.channel}];
-  if (notice.number >= channel.first_open) channel.given |= std::uint64_t{1} << (notice.number - channel.first_open);
+  if (notice.number >= channel.first_open) channel.given |= bit(channel, notice);
+}
+
+// The source begins none that is further than the window, or it would have another one's bit.
+std::uint64_t NoticeRecord::bit(const Channel& channel, const Notice& notice) {
+  return std::uint64_t{1} << (notice.number - channel.first_open) % kNoticeWindow;
 }
 
 }  // namespace faultline::nic

@@ -36,6 +36,7 @@ class NoticeRecord {
     std::uint64_t first_open = 1;
     std::uint64_t given = 0;  // bit i: of number first_open + i
   };
+  static std::uint64_t bit(const Channel& channel, const Notice& notice);
 
   const bool remembers_;
   sim::Map<std::pair<sim::NodeId, std::uint8_t>, Channel> channels_;

@@ -96,7 +96,8 @@ std::uint64_t TransferTable::first_open_notice(unsigned channel) const {
 }
 
 bool TransferTable::is_within_window(const Transfer& t) const {
-  return t.notice_number == 0 || t.notice_number - first_open_notice(t.channel) < kNoticeWindow;
+  if (t.notice_number == 0 || !config_.keeps_notice_window) return true;
+  return t.notice_number - first_open_notice(t.channel) < kNoticeWindow;
 }
 
 Notice TransferTable::notice_of(const Transfer& t) const {
