@@ -114,6 +114,7 @@ TEST_CASE("messages: who waits for a killed rank's credits is told so, and keeps
     });
     CHECK(facts["arrived"] == 2);
     CHECK(facts["wrong"] == 0);
+    CHECK(facts["stale"] == 0);
     CHECK(facts["waits"] >= 1);
     CHECK(facts["says that rank 0 waits for rank 1 to give credits back for what it still sends there"] ==
           (messages == 40 ? 1 : 0));

@@ -29,8 +29,8 @@ Settings game(const std::string& notify) {
 
 TEST_CASE("notices: ranks learn of data that are all there, whatever faults delay some of it") {
   for (const std::string& notify : kNotices) {
-    for (const char* strategy :
-         {"resident", "fault/touch-a-page", "fault/stall", "pin-per-transfer", "pin-cache-private"}) {
+    for (const char* strategy : {"resident", "fault/touch-a-page", "fault/stall", "pin-per-transfer",
+                                 "pin-cache-private", "nic-mmu/resident", "nic-mmu/pushed", "nic-mmu/on-demand"}) {
       INFO(notify << ", " << strategy);
       const Point point =
           run(preset(strategy) + game(notify) + Settings{{"workload.size", "100 KiB"}, {"workload.cold", "both"}});
@@ -39,6 +39,9 @@ TEST_CASE("notices: ranks learn of data that are all there, whatever faults dela
       CHECK(point.count("transfers") == 10);
       CHECK(point.count("data_errors") == 0);
       CHECK(point.count("stale_accesses") == 0);
+      if (std::string(strategy) != "nic-mmu/on-demand") continue;
+      CHECK(point.count("parks") > 0);
+      CHECK(point.count("naks") > 0);
     }
   }
   const Point byte = run(game("polled-byte") + Settings{{"workload.size", "200 B"}});
@@ -139,12 +142,15 @@ TEST_CASE("notices: trains and single cells give the same times, where memory is
       preset("fault/touch-ahead") +
       Settings{{"workload.size", "24 KiB"}, {"workload.cold", "both"}, {"workload.nodes", "0, 1, 1, 2"}};
   const Settings slow = {{"workload.size", "64 KiB"}, {"workload.nodes", "0, 0, 1, 1"}, {"ddr.efficiency", 0.1}};
+  const Settings parks =
+      preset("nic-mmu/on-demand") +
+      Settings{{"workload.size", "24 KiB"}, {"workload.cold", "both"}, {"workload.nodes", "0, 1, 1, 2"}};
   const Settings fails = {{"workload.size", "16 KiB"},
                           {"exanest.block_timeout", "5 us"},
                           {"exanest.retry_limit", 1},
                           {"workload.checks", "count"}};
   for (const std::string& notify : kNotices) {
-    for (const Settings& conditions : {faults, slow, fails}) {
+    for (const Settings& conditions : {faults, slow, parks, fails}) {
       const Settings settings = game(notify) + conditions;
       INFO(to_string(settings));
       const Point trains = run(settings + Settings{{"simulation.cells_per_train", 256}});
