@@ -155,6 +155,40 @@ TEST_CASE("messages: sends to a process that has been killed end, or the run tel
   CHECK(facts["says that rank 2 waits to receive from rank 1 (a collective call)"] == 1);
 }
 
+TEST_CASE("messages: a rank that is killed at any instant ends, and it is known who waits") {
+  for (const char* way : {"eager", "rendezvous-read", "rendezvous-write", "copies", "pipeline"}) {
+    for (const char* strategy : {"pin-cache", "fault/touch-ahead"}) {
+      const Settings settings = kTalkBuffers + preset(strategy) +
+                                Settings{{"messages.way", way},
+                                         {"messages.slot_bytes", "64 KiB"},
+                                         {"workload.cold", "both"},
+                                         {"exanest.retry_limit", 2},
+                                         {"exanest.block_timeout", "200 us"}};
+      for (int step = 0; step < 10; ++step) {
+        INFO(way << ", " << strategy << ", " << step);
+        Facts facts = run_talk(settings, {0, 1, 2}, [step](Talk& talk, Rank& me) -> Task<void> {
+          if (me.number() == 2) {
+            co_await me.compute(9us * step * step);
+            talk.kill(talk.rank(1));
+            co_return;
+          }
+          const unsigned other = 1 - me.number();
+          for (unsigned i = 0; i < 4; ++i) {
+            const RequestId received = co_await talk.receive(me, {other, 1}, talk.part(me, 1, 48'000));
+            const RequestId sent = co_await talk.send(me, other, 1, talk.part(me, 0, 48'000));
+            co_await talk.wait(me, sent);
+            co_await talk.wait(me, received);
+          }
+        });
+        CHECK(facts["ended 1"] == 1);
+        CHECK(facts["finished"] + facts["waits"] >= 1);
+        CHECK(facts["stale"] == 0);
+        CHECK(facts["wrong"] == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("messages: configurations that cannot be are refused with the reason") {
   const auto against = [](const Settings& more) {
     return reason_against(Settings{{"workload.kind", "send-receive"}} + more);
