@@ -47,8 +47,9 @@ void TransferTable::erase(Transfer& transfer) {
 }
 
 bool TransferTable::has_ended(std::uint64_t id) const {
+  if (id >> 32 != last_id_ >> 32) return false;
   const Transfer* transfer = posted(id);
-  return transfer == nullptr ? id >> 32 == last_id_ >> 32 : transfer->ended;
+  return transfer == nullptr || transfer->ended;
 }
 
 Transfer* TransferTable::find(const Map& map, std::uint64_t id) {
