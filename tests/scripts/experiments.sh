@@ -49,6 +49,18 @@ for file in "$configs"/platforms/*.toml; do
 done
 ((platforms == ${#last[@]}))
 
+# Wide links carry what their coding (64 of 66 bits) and their headers (32 B a cell of 256 B) leave, and little less.
+for rate in 100 400; do
+  printf 'platform = "wide-%dg"\nworkload = "write"\nstrategies = ["resident"]\n' "$rate" >wide.toml
+  printf '[parameters]\nworkload.iterations = 2\nworkload.size = "8 MiB"\n' >>wide.toml
+  run 0 "$program" run wide.toml --configs "$configs" --quiet --replace --out out/wide
+  python3 -c '
+import json, sys
+share = json.load(open("out/wide/results.json"))[0]["metrics"]["goodput"]["value"] * 8e-3 / float(sys.argv[1])
+bound = 64 / 66 * 256 / 288
+assert 0.93 * bound < share < bound, (sys.argv[1], share, bound)' "$rate"
+done
+
 # Each strategy, by its name, with everything cold.
 strategies=()
 while IFS= read -r file; do
