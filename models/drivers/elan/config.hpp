@@ -17,9 +17,10 @@ struct DriverConfig : library::EventConfig {
   sim::Time push_delay = 5us;      // until the driver's thread loads what no fault has loaded
 
   // Mutants, for tests, where false: the driver does not hear of changes of the process's table; it loads pages whose
-  // change it has heard of and that is not over.
+  // change it has heard of and that is not over; it lets the NIC try pages again that cannot be brought.
   bool hears_changes = true;
   bool awaits_changes = true;
+  bool gives_up = true;
 
   void declare(sim::ParameterTable& table);  // in the group "elan_driver"
 };

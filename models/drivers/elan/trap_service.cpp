@@ -149,7 +149,8 @@ Task<void> TrapService::answer(Served& served, nic::FaultRecord record) {
   }
   context_.report(step::kResolveEnd, record.key);
   if (served.stops) co_return;
-  co_await table_.restart(served.thread, record.pdid, record.page, /*give_up=*/!there && record.at_source);
+  const bool gives_up = config_.gives_up && !there && record.at_source;
+  co_await table_.restart(served.thread, record.pdid, record.page, gives_up);
 }
 
 // A bound whose pages are taken, or have no room in the NIC's table, is none. A new page that has not been pushed yet
