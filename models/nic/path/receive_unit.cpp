@@ -102,10 +102,7 @@ bool ReceiveUnit::wanted(std::uint64_t tag) {
   }
   if (a.verdict == Reassembly::Verdict::write && is_over(a)) {
     a.verdict = Reassembly::Verdict::late;
-    if (config_.stop_after_fault && a.block_offset == 0 && !a.begun) {
-      ++counters_.stops_sent;
-      tell(a.source, network::PacketKind::stop, a.key, reg::kNoProcess);
-    }
+    if (a.block_offset == 0 && !a.begun) stop(a, reg::kNoProcess);
   }
   return a.verdict == Reassembly::Verdict::write;
 }
@@ -205,9 +202,13 @@ void ReceiveUnit::write_error(std::uint64_t tag, std::uint64_t address) {
   context_.report(step::kFaultDetected, a.key);
   ++counters_.destination_faults;
   faults_.log({sim::page_begin(address), false, a.pdid, a.source, a.key});
+  stop(a, events_.knows(a.pdid) ? reg::kRefused : reg::kNoProcess);
+}
+
+void ReceiveUnit::stop(const Arrived& block, std::uint64_t why) {
   if (!config_.stop_after_fault) return;
   ++counters_.stops_sent;
-  tell(a.source, network::PacketKind::stop, a.key, events_.knows(a.pdid) ? reg::kRefused : reg::kNoProcess);
+  tell(block.source, network::PacketKind::stop, block.key, why);
 }
 
 void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {

@@ -86,6 +86,8 @@ class ReceiveUnit : public WriteClient {
   // given.
   bool notify_if_whole(const Arrived& block);
   void acknowledge(sim::NodeId source, const sim::PartKey& key);
+  // Tells the source to send no more of this attempt, where stops are sent.
+  void stop(const Arrived& block, std::uint64_t why);
   void tell(sim::NodeId source, network::PacketKind what, const sim::PartKey& key, std::uint64_t word = 0);
 
   const PathConfig& config_;
