@@ -59,6 +59,7 @@ with_wrong pci 'axi.width=8 B'
 # A cache that does not look at sizes gains nothing by them; a registration that costs less pays from a shorter length on.
 figures V9a V9b >sizes.toml
 with_wrong sizes 'strategy.pin_cache.replacement=lru'
+cp "${published%/*}/linear-costs.toml" . # their platform
 figures V16a V16b V16c >thresholds.toml
 with_wrong thresholds 'os.pin_fixed=12 us'
 
